@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Cross-checks of a run's counts; see check.h. */
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "check.h"
+
+static uint64_t calls(const struct session *s, enum ksmtrace_function fn)
+{
+	return s->recorded[fn].count;
+}
+
+static bool timed(const struct session *s, enum ksmtrace_function fn)
+{
+	return s->functions & 1U << fn;
+}
+
+static void impossible(struct check *c, const char *why)
+{
+	c->result = CHECK_IMPOSSIBLE;
+	snprintf(c->text, sizeof(c->text), "%s", why);
+}
+
+/* ksmd calls cmp_and_merge_page once for each page that it counts in pages_scanned. */
+static void check_pages(const struct session *s, struct check *c)
+{
+	c->name = "pages_scanned";
+	if (!timed(s, FN_cmp_and_merge_page))
+		return impossible(c, "cmp_and_merge_page is not timed");
+	if (!s->pages_by_kernel || s->pages == KSMTRACE_UNKNOWN)
+		return impossible(c, "the kernel's count of pages is not known");
+	if (s->cut)
+		return impossible(c, "the last scan was cut off");
+	c->result = calls(s, FN_cmp_and_merge_page) == s->pages ? CHECK_PASSED : CHECK_FAILED;
+	snprintf(c->text, sizeof(c->text),
+		 "%" PRIu64 " calls of cmp_and_merge_page, %" PRIu64 " pages scanned",
+		 calls(s, FN_cmp_and_merge_page), s->pages);
+}
+
+/* A page's checksum is computed at most once. */
+static void check_checksums(const struct session *s, struct check *c)
+{
+	c->name = "calc_checksum";
+	if (!timed(s, FN_calc_checksum) || !timed(s, FN_cmp_and_merge_page))
+		return impossible(c, "calc_checksum and cmp_and_merge_page are not both timed");
+	c->result = calls(s, FN_calc_checksum) <= calls(s, FN_cmp_and_merge_page) ? CHECK_PASSED :
+										   CHECK_FAILED;
+	snprintf(c->text, sizeof(c->text),
+		 "%" PRIu64 " calls of calc_checksum, %" PRIu64 " of cmp_and_merge_page",
+		 calls(s, FN_calc_checksum), calls(s, FN_cmp_and_merge_page));
+}
+
+/* Whoever goes in comes out. */
+static void check_pairs(const struct session *s, struct check *c)
+{
+	uint64_t alone = 0;
+	int fn;
+
+	c->name = "entries_and_exits";
+	for (fn = 0; fn < FN_COUNT; fn++)
+		alone += s->losses.unmatched_entries[fn] + s->losses.unmatched_exits[fn];
+	c->result = alone ? CHECK_FAILED : CHECK_PASSED;
+	snprintf(c->text, sizeof(c->text), "%" PRIu64 " without the other", alone);
+}
+
+void check_session(const struct session *session, struct check check[CHECK_COUNT])
+{
+	check_pages(session, &check[0]);
+	check_checksums(session, &check[1]);
+	check_pairs(session, &check[2]);
+}
+
+bool check_any_failed(const struct check check[CHECK_COUNT])
+{
+	int i;
+
+	for (i = 0; i < CHECK_COUNT; i++)
+		if (check[i].result == CHECK_FAILED)
+			return true;
+	return false;
+}

@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# shellcheck shell=sh
+# In the guest: runs the tool in all ways that tests/vm/run judges and leaves what
+# it printed and wrote, and the kernel's own numbers, in /out.
+ksm=/sys/kernel/mm/ksm
+tool=/t/ksmtrace
+
+# try NAME COMMAND...: keeps its output in NAME.out and NAME.err, its status in NAME.status.
+try() {
+	name=$1
+	shift
+	"$@" >/out/"$name".out 2>/out/"$name".err
+	echo $? >/out/"$name".status
+}
+
+settings() {
+	for name in run pages_to_scan sleep_millisecs merge_across_nodes max_page_sharing \
+		use_zero_pages stable_node_chains_prune_millisecs smart_scan advisor_mode \
+		advisor_max_cpu advisor_target_scan_time advisor_min_pages_to_scan \
+		advisor_max_pages_to_scan; do
+		[ ! -e $ksm/$name ] || echo "$name=$(cat $ksm/$name)"
+	done
+}
+
+# What is attached anywhere: kprobes, functions with an ftrace hook, BPF programs.
+attached() {
+	sed 's/^[0-9a-f]* *//' /sys/kernel/debug/kprobes/list
+	cat /sys/kernel/tracing/kprobe_events /sys/kernel/tracing/enabled_functions
+	awk '$4 == "[bpf]" { print $3 }' /proc/kallsyms
+}
+
+# What a run left behind. Programs are freed a moment after their last user.
+leftovers() {
+	for _ in 1 2 3 4 5; do
+		attached >/tmp/after
+		cmp -s /tmp/before /tmp/after && break
+		sleep 1
+	done
+	diff /tmp/before /tmp/after | grep '^[-+][^-+]' >/out/"$1".left
+	settings >/tmp/settings
+	diff /out/settings /tmp/settings | grep '^[-+][^-+]' >/out/"$1".settings
+}
+
+pages_scanned() {
+	cat $ksm/pages_scanned 2>/dev/null || echo unknown
+}
+
+cp /sys/kernel/notes /out/notes
+settings >/out/settings
+attached >/tmp/before
+
+try hooks $tool hooks --json
+try hooks-memcmp $tool hooks --json -f memcmp_pages
+leftovers hooks
+
+# The run that users make.
+try run $tool --workload=32 -p 2 --set pages_to_scan=500 --set sleep_millisecs=10 \
+	--csv /out/run.csv --scans-csv /out/run-scans.csv
+leftovers run
+
+try memcmp $tool --workload=8 -p 2 -f memcmp_pages --set pages_to_scan=500 \
+	--set sleep_millisecs=10 --csv /out/memcmp.csv
+leftovers memcmp
+
+# A run that sees all that ksmd does: KSM is turned on after the tool is armed, and off
+# before the tool ends (the write to run waits for the end of the scan).
+$tool workload --processes 2 --size 8 --duplicate 50 --zero 10 --volatile 10 >/tmp/workload &
+workload=$!
+timeout 30 sh -c 'until grep -q ready /tmp/workload; do sleep 0.2; done'
+echo 500 >$ksm/pages_to_scan
+passes=$(($(cat $ksm/full_scans) + 2))
+pages_scanned >/out/counted.before
+$tool --csv /out/counted.csv --scans-csv /out/counted-scans.csv \
+	>/out/counted.out 2>/out/counted.err &
+tracer=$!
+timeout 30 sh -c 'until grep -q TIME /out/counted.out; do sleep 0.2; done'
+echo 1 >$ksm/run
+timeout 60 sh -c "until [ \$(cat $ksm/full_scans) -ge $passes ]; do sleep 0.2; done"
+echo 0 >$ksm/run
+sleep 0.5
+kill -TERM $tracer
+wait $tracer
+echo $? >/out/counted.status
+pages_scanned >/out/counted.after
+sed -n 's/^pages_to_scan=//p' /out/settings >$ksm/pages_to_scan
+kill $workload
+wait $workload
+leftovers counted
+exit 0
