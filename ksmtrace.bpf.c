@@ -43,17 +43,21 @@ __u64 folded = 0; /* scan records that found the ring buffer full */
 __u64 unmatched_entries[FN_COUNT] = {};
 __u64 unmatched_exits[FN_COUNT] = {};
 __u64 clock_errors = 0; /* durations that would have been negative */
+__u64 calibration_ns = 0; /* of CALIBRATION_CALLS calls */
+__u64 missed_switches = 0; /* times that ksmd came back to a CPU and the hook did not run */
 
 /* Only for the programs here, but not static: clang would split the arrays, and the kernel
  * then refuses their BTF. */
 __u64 ksmd = 0; /* its task_struct's address, once seen */
 __u64 switched_out_ns = 0; /* when ksmd left the CPU; 0 while it runs */
+__u64 switched_out_runtime = 0; /* ksmd's run time by the scheduler's count, then */
 __u64 off_cpu_ns = 0; /* how long ksmd was off the CPU since the programs run */
 __u64 entered_at[FN_COUNT] = {}; /* ksmd's CPU clock at the entry; 0: not inside */
 bool entered_once[FN_COUNT] = {};
 __u64 scan_wall_begin = 0;
 __u64 scan_pages_begin = 0;
 __u64 scan_sharing_begin = 0;
+__u64 first_scan_pages = 0;
 __u64 pass_begin_ns = 0;
 __u64 histograms_sent_ns = 0;
 bool last_pass_done = false;
@@ -63,9 +67,24 @@ struct {
 	__uint(max_entries, 1 << 20);
 } ring SEC(".maps");
 
-/* ksmd's CPU clock: it stands still while ksmd is switched out. Only for hooks in ksmd. */
+static __always_inline void end_off_cpu(__u64 now)
+{
+	if (switched_out_ns && now > switched_out_ns)
+		off_cpu_ns += now - switched_out_ns;
+	switched_out_ns = 0;
+}
+
+/*
+ * ksmd's CPU clock: it stands still while ksmd is switched out. Only for hooks in ksmd. When
+ * one finds ksmd still switched out, its return was missed: it was just before, as hooks are
+ * close together.
+ */
 static __always_inline __u64 ksmd_clock(__u64 now)
 {
+	if (switched_out_ns) {
+		missed_switches++;
+		end_off_cpu(now);
+	}
 	return now - off_cpu_ns;
 }
 
@@ -175,7 +194,8 @@ static __noinline int send_pending(__u64 now)
 	return 0;
 }
 
-static __noinline int begin_scan(__u64 now)
+/* seen: it is now that the scan begins, not some time ago. */
+static __noinline int begin_scan(__u64 now, bool seen)
 {
 	int fn;
 
@@ -188,21 +208,35 @@ static __noinline int begin_scan(__u64 now)
 		entered_at[fn] = 0;
 	in_scan = true;
 	scan_wall_begin = now;
-	scan_pages_begin = kernel_counter(pages_scanned_at);
-	scan_sharing_begin = kernel_counter(pages_sharing_at);
-	if (!pending.first_clock_ns)
+	/* Else the counters are still known from the end of the scan before. */
+	if (seen || !scan_pages_begin) {
+		scan_pages_begin = kernel_counter(pages_scanned_at);
+		scan_sharing_begin = kernel_counter(pages_sharing_at);
+	}
+	if (!pending.first_clock_ns) {
 		pending.first_clock_ns = ksmd_clock(now);
+		first_scan_pages = scan_pages_begin;
+	}
 	if (!pending.begin_ns)
 		pending.begin_ns = now;
-	entered_at[FN_ksm_do_scan] = ksmd_clock(bpf_ktime_get_ns());
+	entered_at[FN_ksm_do_scan] = ksmd_clock(scan_by_scheduler ? now : bpf_ktime_get_ns());
 	return 0;
 }
 
 static __noinline int end_scan(__u64 now, __u64 clock)
 {
 	__u64 duration = clock - entered_at[FN_ksm_do_scan], calls;
+	__u64 pages_now = kernel_counter(pages_scanned_at), pages = pages_now - scan_pages_begin;
+	__u64 sharing_now = kernel_counter(pages_sharing_at);
+	__s64 merged = sharing_now - scan_sharing_begin;
 	int fn;
 
+	in_scan = false;
+	scan_pages_begin = pages_now;
+	scan_sharing_begin = sharing_now;
+	/* To the scheduler it looks like a scan, too, when ksmd wakes and finds nothing to do. */
+	if (scan_by_scheduler && pages_scanned_at && !pages)
+		return 0;
 	if ((__s64)duration < 0) {
 		duration = 0;
 		clock_errors++;
@@ -213,19 +247,21 @@ static __noinline int end_scan(__u64 now, __u64 clock)
 	for (fn = 1; fn < FN_COUNT; fn++)
 		if (entered_at[fn])
 			unmatched_entries[fn]++;
-	in_scan = false;
 	pending.covers++;
 	pending.scans++;
 	pending.end_ns = now;
 	pending.clock_ns = clock;
 	pending.wall_ns += now - scan_wall_begin;
 	pending.cpu_ns += duration;
-	if (pages_scanned_at)
-		pending.pages += kernel_counter(pages_scanned_at) - scan_pages_begin;
-	else
+	if (pages_scanned_at) {
+		pending.pages += pages;
+		pending.pages_growth = pages_now - first_scan_pages;
+	} else {
 		pending.pages = pages_by_calls ? calls : KSMTRACE_UNKNOWN;
+		pending.pages_growth = KSMTRACE_UNKNOWN;
+	}
 	if (pages_sharing_at) {
-		pending.merged += kernel_counter(pages_sharing_at) - scan_sharing_begin;
+		pending.merged += merged;
 		pending.merged_known = 1;
 	}
 	if (pending.scans >= scan_limit || last_pass_done)
@@ -238,7 +274,7 @@ static __always_inline void enter(int fn)
 	if (check_thread[fn] && !current_is_ksmd())
 		return;
 	if (fn == FN_ksm_do_scan) {
-		begin_scan(bpf_ktime_get_ns());
+		begin_scan(bpf_ktime_get_ns(), true);
 		return;
 	}
 	if (has_scan ? !in_scan : !armed)
@@ -275,10 +311,10 @@ static __always_inline void leave(int fn)
 		return;
 	clock = ksmd_clock(now);
 	if (fn == FN_ksm_do_scan) {
+		/* An exit alone is no fault here: when there is nothing to scan, ksmd's loop
+		 * passes the place where an inlined ksm_do_scan ends without entering it. */
 		if (in_scan)
 			end_scan(now, clock);
-		else if (armed && pending.scans)
-			unmatched_exits[fn]++;
 		return;
 	}
 	begin = entered_at[fn];
@@ -327,6 +363,21 @@ static __always_inline void leave(int fn)
 	}
 KSMTRACE_FUNCTIONS(HOOKS)
 
+/* Run by the loader before anything is attached: how long the programs take for a call. */
+SEC("raw_tp")
+int calibrate(void *ctx)
+{
+	__u64 begin = bpf_ktime_get_ns();
+	int i;
+
+	for (i = 0; i < CALIBRATION_CALLS; i++) {
+		enter(FN_cmp_and_merge_page);
+		leave(FN_cmp_and_merge_page);
+	}
+	calibration_ns = bpf_ktime_get_ns() - begin;
+	return 0;
+}
+
 /* The state in which a task is being switched out. */
 static __always_inline long switch_state(unsigned long long *ctx, struct task_struct *prev)
 {
@@ -340,26 +391,34 @@ static __always_inline long switch_state(unsigned long long *ctx, struct task_st
 	return BPF_CORE_READ(old, state);
 }
 
-static __always_inline void ksmd_out(__u64 now, bool preempt, long state)
+static __always_inline void ksmd_in(__u64 now, bool seen)
 {
+	end_off_cpu(now);
+	if (scan_by_scheduler && between_scans) {
+		between_scans = false;
+		begin_scan(now, seen);
+	}
+}
+
+static __always_inline void ksmd_out(__u64 now, struct task_struct *task, bool preempt, long state)
+{
+	__u64 runtime = task->se.sum_exec_runtime;
+
+	/* Its return was not seen, and no hook ran since: how long it ran tells when it was. */
+	if (switched_out_ns) {
+		__u64 ran = runtime - switched_out_runtime, gone = now - switched_out_ns;
+
+		missed_switches++;
+		ksmd_in(ran < gone ? now - ran : switched_out_ns, false);
+	}
 	switched_out_ns = now;
+	switched_out_runtime = runtime;
 	if (!scan_by_scheduler)
 		return;
 	/* Only the sleep between two scans is interruptible: a wait for a lock is not. */
 	between_scans = !preempt && (state & TASK_INTERRUPTIBLE) && !(state & TASK_UNINTERRUPTIBLE);
 	if (between_scans && in_scan)
-		end_scan(now, ksmd_clock(now));
-}
-
-static __always_inline void ksmd_in(__u64 now)
-{
-	if (switched_out_ns && now > switched_out_ns)
-		off_cpu_ns += now - switched_out_ns;
-	switched_out_ns = 0;
-	if (scan_by_scheduler && between_scans) {
-		between_scans = false;
-		begin_scan(now);
-	}
+		end_scan(now, now - off_cpu_ns);
 }
 
 SEC("tp_btf/sched_switch")
@@ -375,10 +434,10 @@ int on_switch(unsigned long long *ctx)
 	}
 	if ((__u64)prev == ksmd) {
 		ksmd_switches++;
-		ksmd_out(bpf_ktime_get_ns(), ctx[0], switch_state(ctx, prev));
+		ksmd_out(bpf_ktime_get_ns(), prev, ctx[0], switch_state(ctx, prev));
 	} else if ((__u64)next == ksmd) {
 		ksmd_switches++;
-		ksmd_in(bpf_ktime_get_ns());
+		ksmd_in(bpf_ktime_get_ns(), true);
 	}
 	return 0;
 }

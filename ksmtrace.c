@@ -11,7 +11,9 @@ int main(int argc, char **argv)
 		const char *word;
 		int (*run)(int argc, char **argv);
 	} commands[] = {
+		{ "compare", cmd_compare },
 		{ "hooks", cmd_hooks },
+		{ "plan", cmd_plan },
 		{ "workload", cmd_workload },
 	};
 	size_t i;

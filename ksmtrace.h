@@ -27,6 +27,9 @@
 enum ksmtrace_function { KSMTRACE_FUNCTIONS(KSMTRACE_ENUM) FN_COUNT };
 #undef KSMTRACE_ENUM
 
+/* How many calls the loader has the programs go through to learn what one costs. */
+#define CALIBRATION_CALLS 256
+
 /* A value that this kernel gives no way to know. */
 #define KSMTRACE_UNKNOWN (~0ULL)
 
@@ -59,6 +62,7 @@ struct scan_record {
 	__u64 clock_ns; /* ksmd's CPU clock at end_ns; only differences mean anything */
 	__u64 first_clock_ns; /* the same clock when the very first scan began */
 	__u64 pages; /* pages scanned, or KSMTRACE_UNKNOWN */
+	__u64 pages_growth; /* of the kernel's pages_scanned since the very first scan began */
 	__u64 pass; /* full passes since the start, or KSMTRACE_UNKNOWN */
 	__s64 merged; /* growth of pages_sharing; means nothing when merged_known is 0 */
 	__u64 merged_known;

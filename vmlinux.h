@@ -37,9 +37,14 @@ enum {
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 
+struct sched_entity {
+	__u64 sum_exec_runtime;
+};
+
 struct task_struct {
 	unsigned int __state; /* since 5.14 */
 	unsigned int flags;
+	struct sched_entity se;
 	char comm[16];
 };
 

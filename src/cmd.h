@@ -14,6 +14,7 @@ enum exit_status {
 
 /* Each returns an exit status. argv[0] is the command word (or the program's name). */
 int cmd_trace(int argc, char **argv);
+int cmd_compare(int argc, char **argv);
 int cmd_hooks(int argc, char **argv);
 int cmd_plan(int argc, char **argv);
 int cmd_workload(int argc, char **argv);

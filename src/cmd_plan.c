@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -47,7 +46,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		a->vmlinux = arg;
 		return 0;
 	case 'o':
-		a->output = strcmp(arg, "-") ? arg : NULL;
+		a->output = arg;
 		return 0;
 	case KEY_COMPARE:
 		a->compare = true;
@@ -74,8 +73,8 @@ struct finding {
 static void find(struct debuginfo *info, const struct code *code, enum ksmtrace_function fn,
 		 struct finding *f)
 {
-	f->debuginfo_err =
-		debuginfo_sites(info, fn, &f->debuginfo, f->debuginfo_why, sizeof(f->debuginfo_why));
+	f->debuginfo_err = debuginfo_sites(info, fn, &f->debuginfo, f->debuginfo_why,
+					   sizeof(f->debuginfo_why));
 	if (code)
 		f->code_err =
 			machine_code_sites(code, fn, &f->code, f->code_why, sizeof(f->code_why));
@@ -106,7 +105,8 @@ static void print_sites(const struct fn_sites *sites, int err, const char *why)
 	putchar('\n');
 }
 
-/* Returns how many functions have different sites. One way alone is no difference. */
+/* Returns how many functions have different sites (one way alone is no difference), or 1 when
+ * that cannot be written. */
 static unsigned int compare(struct debuginfo *info, const struct code *code)
 {
 	unsigned int different = 0;
@@ -122,14 +122,18 @@ static unsigned int compare(struct debuginfo *info, const struct code *code)
 		if (both && !same_sites(&f.debuginfo, &f.code))
 			different++;
 		printf("%s: %s\n", function_name((enum ksmtrace_function)fn),
-		       !both ? "nothing to compare" :
-		       same_sites(&f.debuginfo, &f.code) ? "same" : "different");
+		       !both				   ? "nothing to compare"
+		       : same_sites(&f.debuginfo, &f.code) ? "same"
+							   : "different");
 		printf("  debug info  ");
 		print_sites(&f.debuginfo, f.debuginfo_err, f.debuginfo_why);
 		printf("  machine code");
 		print_sites(&f.code, f.code_err, f.code_why);
 	}
-	return different;
+	if (!fflush(stdout) && !ferror(stdout))
+		return different;
+	log_error("cannot write to standard output: %s", strerror(errno));
+	return 1;
 }
 
 static int make_plan(struct debuginfo *info, const struct code *code, struct plan *plan)
@@ -175,21 +179,22 @@ static int make_plan(struct debuginfo *info, const struct code *code, struct pla
 static int write_plan(const struct plan *plan, const char *output)
 {
 	char hex[2 * BUILD_ID_MAX + 1], path[PATH_MAX];
+	const char *slash;
 	struct stat st;
 	int err;
 
-	if (output && !stat(output, &st) && S_ISDIR(st.st_mode)) {
+	if (!stat(output, &st) && S_ISDIR(st.st_mode)) {
 		kernel_id_hex(&plan->kernel, hex);
-		if (snprintf(path, sizeof(path), "%s/%s.plan", output, hex) >= (int)sizeof(path)) {
+		slash = output[strlen(output) - 1] == '/' ? "" : "/";
+		if (snprintf(path, sizeof(path), "%s%s%s.plan", output, slash, hex) >=
+		    (int)sizeof(path)) {
 			log_error("%s: %s", output, strerror(ENAMETOOLONG));
 			return -ENAMETOOLONG;
 		}
 		output = path;
 	}
 	err = plan_save(plan, output);
-	if (err)
-		log_error("%s: %s", output ? output : "standard output", strerror(-err));
-	else if (output)
+	if (!err && strcmp(output, "-"))
 		log_info("plan for %s written to %s", plan->kernel.release, output);
 	return err;
 }
@@ -217,13 +222,9 @@ static int run(const struct arguments *a)
 	if (code_load(&image, CONTAINER, &code, why, sizeof(why)))
 		log_debug("%s", why);
 	if (a->compare)
-		status = compare(info, code) ? EXIT_FAILED : EXIT_SUCCESS;
+		status = compare(info, code) ? EXIT_FAILED : EXIT_MEASURED;
 	else if (!make_plan(info, code, &plan) && !write_plan(&plan, a->output))
-		status = EXIT_SUCCESS;
-	if (fflush(stdout) || ferror(stdout)) {
-		log_error("cannot write to standard output: %s", strerror(errno));
-		status = EXIT_FAILED;
-	}
+		status = EXIT_MEASURED;
 	code_free(code);
 	debuginfo_close(info);
 	return status;
@@ -246,7 +247,8 @@ int cmd_plan(int argc, char **argv)
 	const struct argp argp = {
 		.options = option_list,
 		.parser = parse,
-		.doc = "Finds where inlined functions begin and end, from a kernel's debug info, and "
+		.doc = "Finds where inlined functions begin and end, from a kernel's debug info, "
+		       "and "
 		       "saves it. The plan serves every machine that runs the very same kernel and "
 		       "is found there in /etc/ksmtrace/plans."
 		       "\vExamples:\n"
@@ -255,7 +257,7 @@ int cmd_plan(int argc, char **argv)
 		       "-o host.plan",
 		.children = options_common_children,
 	};
-	struct arguments a = { 0 };
+	struct arguments a = { .output = "-" };
 
 	options_parse(&argp, "ksmtrace plan", argc, argv, &a);
 	return run(&a);

@@ -30,6 +30,7 @@ struct trace {
 	struct survey survey;
 	struct tracer *tracer;
 	struct session session;
+	struct recording baseline;
 	struct output csv, scans_csv;
 	uint64_t begun_ns; /* CLOCK_MONOTONIC, when the program started */
 };
@@ -141,26 +142,31 @@ static void describe(struct trace *t)
 	s->functions = tracer_functions(t->tracer);
 	memcpy(s->hook, t->survey.hook, sizeof(s->hook));
 	s->interval_ns = t->options.interval_ns;
-	s->pages_by_kernel = t->survey.pages_scanned_at != 0;
+	s->call_ns = tracer_call_ns(t->tracer);
+	if (t->options.baseline)
+		s->baseline = &t->baseline;
 	s->sharing_before = read_or(t->ksm, "pages_sharing", -1);
 	clock_gettime(CLOCK_REALTIME, &wall);
 	s->realtime_offset_ns = (int64_t)wall.tv_sec * 1000000000 + wall.tv_nsec -
 				(int64_t)run_now_ns();
 }
 
+/* A CSV on standard output stays alone there. */
+static bool stdout_is_free(const struct trace_options *o)
+{
+	return !(o->csv && !strcmp(o->csv, "-")) && !(o->scans_csv && !strcmp(o->scans_csv, "-"));
+}
+
 static void add_sinks(struct trace *t)
 {
 	const struct trace_options *o = &t->options;
 	struct session *s = &t->session;
-	/* A CSV on standard output stays alone there. */
-	bool stdout_taken = (o->csv && !strcmp(o->csv, "-")) ||
-			    (o->scans_csv && !strcmp(o->scans_csv, "-"));
 	struct sink sink;
 
 	if (o->json) {
 		sink = sink_json(stdout);
 		session_add_sink(s, &sink);
-	} else if (!o->quiet && !stdout_taken) {
+	} else if (!o->quiet && stdout_is_free(o)) {
 		sink = sink_table(stdout);
 		session_add_sink(s, &sink);
 		sink = sink_summary(stdout);
@@ -282,6 +288,36 @@ static int write_recording(struct trace *t)
 	return output_commit(&t->csv);
 }
 
+static int load_baseline(struct trace *t)
+{
+	char why[512];
+	int err;
+
+	if (!t->options.baseline)
+		return 0;
+	err = recording_load(&t->baseline, t->options.baseline, why, sizeof(why));
+	if (err)
+		log_error("--baseline %s", why);
+	return err;
+}
+
+static int compare_with_baseline(struct trace *t)
+{
+	const struct trace_options *o = &t->options;
+	int err;
+
+	if (!o->baseline || !t->session.scans || t->session.error ||
+	    (!o->json && (o->quiet || !stdout_is_free(o))))
+		return 0;
+	t->session.baseline = NULL;
+	err = baseline_compare(stdout, o->baseline, &t->baseline, &t->session, o->json);
+	if (err == -EPIPE)
+		return 0;
+	if (err)
+		log_error("cannot compare with %s: %s", o->baseline, strerror(-err));
+	return err;
+}
+
 /* Failed checks, told once; with --strict they are a failure. */
 static bool checks_hold(struct trace *t)
 {
@@ -314,6 +350,9 @@ static enum exit_status finish(struct trace *t)
 	err = s->error;
 	if (err)
 		log_error("cannot write the results: %s", strerror(-err));
+	written = compare_with_baseline(t);
+	if (!err)
+		err = written;
 	written = output_commit(&t->scans_csv);
 	if (!err)
 		err = written;
@@ -365,6 +404,8 @@ static enum exit_status set_up_and_trace(struct trace *t)
 	const char *sleep = trace_options_set(o, "sleep_millisecs");
 	uint64_t sleep_ms = 1;
 
+	if (load_baseline(t))
+		return EXIT_FAILED;
 	if (ksm_open(NULL, &t->ksm)) {
 		log_error("this kernel has no KSM (%s is missing): it needs CONFIG_KSM=y", KSM_ROOT);
 		return EXIT_CANNOT_TRACE;
@@ -410,11 +451,14 @@ int cmd_trace(int argc, char **argv)
 	tracer_close(t.tracer);
 	/* The workload first: what it had merged is not torn apart by the settings' return. */
 	workload_stop(t.workload);
+	if (t.guard)
+		guard_set_workload(t.guard, 0);
 	if (t.guard && guard_finish(t.guard))
 		status = status == EXIT_MEASURED ? EXIT_FAILED : status;
 	ksm_close(t.ksm);
 	output_abort(&t.csv);
 	output_abort(&t.scans_csv);
 	session_release(&t.session);
+	recording_release(&t.baseline);
 	return status;
 }

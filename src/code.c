@@ -127,6 +127,20 @@ unsigned int code_next(const struct code *code, uint32_t i, uint32_t next[2])
 	return n;
 }
 
+unsigned int code_probe(const struct code *code, uint32_t i, uint32_t at[2])
+{
+	unsigned int n, k;
+
+	at[0] = i;
+	if (!code->insn[i].patched)
+		return 1;
+	n = code_next(code, i, at);
+	for (k = 0; k < n; k++)
+		if (code->insn[at[k]].patched || code->block[code->block_of[at[k]]].from_count != 1)
+			return 0;
+	return n;
+}
+
 /* --- blocks ------------------------------------------------------------------------------------
  */
 

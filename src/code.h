@@ -34,9 +34,9 @@ struct code_image {
 	/* The one symbol of that name, code or data (size 0 for data: not known). -ENOENT when
 	 * there is none, -ENOTUNIQ when there are several. */
 	int (*symbol)(void *context, const char *name, uint64_t *start, uint64_t *size);
-	/* May be NULL. The bytes that a kprobe's breakpoint at address hides: 1 on x86, the whole
-	 * instruction on arm64. */
-	int (*original)(void *context, uint64_t address, uint8_t *bytes, size_t size);
+	/* May be NULL. Puts back into bytes, read from address, what kprobes' breakpoints hide, as
+	 * far as the kernel tells. */
+	void (*restore)(void *context, uint64_t address, uint8_t *bytes, size_t size);
 	void *context;
 };
 
@@ -133,6 +133,13 @@ int64_t code_find(const struct code *code, uint64_t address);
 /* Where control may go on from instruction i: up to two instructions in next[]. Returns how
  * many. Calls count as going on behind them. */
 unsigned int code_next(const struct code *code, uint32_t i, uint32_t next[2]);
+
+/*
+ * Where to put kprobes so that whatever passes instruction i passes exactly one of them right
+ * then: at i itself or, when the kernel may patch that and so allows none, at all that it leads
+ * to. Returns how many at[] has; 0 when there is no such way.
+ */
+unsigned int code_probe(const struct code *code, uint32_t i, uint32_t at[2]);
 
 /* Whether the function may be left at the end of that block. */
 bool code_leaves(const struct code *code, uint32_t block);

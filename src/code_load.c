@@ -10,7 +10,7 @@
 #include "code.h"
 #include "decode.h"
 
-#define CHUNK_MAX  (256 * 1024)	     /* ksm_scan_thread has some 10 KiB */
+#define CHUNK_MAX  (64 * 1024)	     /* ksm_scan_thread has some 10 KiB */
 #define SLOT_MAX   512		     /* an optimized kprobe's detour has some 250 bytes */
 #define LABELS_MAX (4 * 1024 * 1024) /* bytes of jump labels; a kernel has some 200 KiB */
 #define NO_NAME	   UINT32_MAX
@@ -201,25 +201,24 @@ static bool only_padding(const struct chunk *chunk, size_t at)
 	return at == chunk->size;
 }
 
+static bool goes_on(const struct code *code, const struct chunk *chunk)
+{
+	return code->insns == chunk->first || insn_falls_through(&code->insn[code->insns - 1]);
+}
+
 /*
- * A breakpoint where the instruction before goes on: another tool's kprobe. The kernel may
- * tell what is under it. If not: on x86 it covers only the first byte, and when the four behind
- * it are the distance to a function's start, it was a call, for four bytes are not that by
- * chance, and no compiler puts a jump to another function in the middle of this one.
+ * A breakpoint that the kernel does not tell about. On x86 it covers only the first byte: when
+ * the four behind it are the distance to a function's start, it was a call, for four bytes are
+ * not that by chance, and no compiler puts a jump to another function in the middle of this
+ * one. Else the instruction is hidden, unless the one before it does not go on either: padding.
  */
-static void undo_breakpoint(struct loader *l, struct chunk *chunk, struct insn *insn)
+static void undo_breakpoint(struct loader *l, const struct chunk *chunk, struct insn *insn)
 {
 	size_t at = insn->address - chunk->start;
 	const char *name;
 	uint64_t target;
 
-	if (l->image->original &&
-	    !l->image->original(l->image->context, insn->address, chunk->bytes + at, insn->size)) {
-		decoder_next(l->decoder, chunk->bytes + at, chunk->size - at, insn->address, insn);
-		if (insn->kind != INSN_PADDING)
-			return;
-	}
-	insn->kind = INSN_HIDDEN;
+	insn->kind = goes_on(l->code, chunk) ? INSN_HIDDEN : INSN_PADDING;
 	if (l->image->arch != CODE_X86_64 || insn->size != 1 || chunk->size - at < 5)
 		return;
 	target = rel32(chunk->bytes + at + 1, insn->address + 5);
@@ -229,11 +228,6 @@ static void undo_breakpoint(struct loader *l, struct chunk *chunk, struct insn *
 	insn->kind = strstr(name, "return_thunk") ? INSN_RETURN : INSN_CALL;
 	insn->size = 5;
 	insn->target = target;
-}
-
-static bool goes_on(const struct code *code, const struct chunk *chunk)
-{
-	return code->insns == chunk->first || insn_falls_through(&code->insn[code->insns - 1]);
 }
 
 /* What the decoder cannot know about a call or a jump: who is called, and what is outside. */
@@ -268,7 +262,7 @@ static int decode_chunk(struct loader *l, struct chunk *chunk)
 
 		decoder_next(l->decoder, chunk->bytes + at, chunk->size - at, chunk->start + at,
 			     &insn);
-		if (insn.kind == INSN_PADDING && goes_on(code, chunk) && !only_padding(chunk, at))
+		if (insn.kind == INSN_PADDING && !only_padding(chunk, at))
 			undo_breakpoint(l, chunk, &insn);
 		if (insn.kind == INSN_JUMP && insn.size == 5 && l->image->arch == CODE_X86_64 &&
 		    insn.target - chunk->start >= chunk->size) {
@@ -314,6 +308,8 @@ static int add_chunk(struct loader *l, const char *symbol, uint64_t start, uint6
 	err = l->image->read(l->image->context, start, chunk->bytes, size);
 	if (err)
 		return fail(l, err, "%s: its code cannot be read: %s", symbol, strerror(-err));
+	if (l->image->restore)
+		l->image->restore(l->image->context, start, chunk->bytes, size);
 	return decode_chunk(l, chunk);
 }
 
@@ -400,7 +396,8 @@ static int add_labels(struct loader *l)
 	return 0;
 }
 
-/* Jumps that leave the code end the function; those inside must hit an instruction. */
+/* Jumps that leave the code end the function; those inside must hit an instruction, and what
+ * they hit is no padding. */
 static void settle_targets(struct loader *l)
 {
 	struct code *code = l->code;
@@ -408,21 +405,29 @@ static void settle_targets(struct loader *l)
 
 	for (i = 0; i < code->insns; i++) {
 		struct insn *insn = &code->insn[i];
+		int64_t to;
 
 		if (l->name[i] != NO_NAME)
 			insn->callee = code->names + l->name[i];
-		if (insn->kind == INSN_JUMP && !code_chunk(code, insn->target))
-			insn->kind = INSN_RETURN;
-		if ((insn->kind == INSN_JUMP || insn->kind == INSN_BRANCH) &&
-		    code_chunk(code, insn->target) && code_find(code, insn->target) < 0)
+		if (insn->kind != INSN_JUMP && insn->kind != INSN_BRANCH)
+			continue;
+		if (!code_chunk(code, insn->target)) {
+			if (insn->kind == INSN_JUMP)
+				insn->kind = INSN_RETURN;
+			continue;
+		}
+		to = code_find(code, insn->target);
+		if (to < 0)
 			insn->kind = INSN_UNKNOWN;
+		else if (code->insn[to].kind == INSN_PADDING)
+			code->insn[to].kind = INSN_HIDDEN;
 	}
 }
 
 int code_load(const struct code_image *image, const char *function, struct code **result, char *why,
 	      size_t why_size)
 {
-	struct loader l = {.image = image, .why = why, .why_size = why_size};
+	struct loader l = { .image = image, .why = why, .why_size = why_size };
 	uint64_t start, size, ignored;
 	int err;
 

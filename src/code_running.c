@@ -11,7 +11,7 @@
 
 #define PROBE_BUCKETS 64 /* KPROBE_TABLE_SIZE in kernel/kprobes.c */
 #define PROBES_MAX    4096
-#define PROBE_SIZE    512 /* struct kprobe has some 150 bytes */
+#define PROBE_SIZE    512 /* of it up to the opcode; some 110 bytes */
 
 static int read_memory(void *context, uint64_t address, void *buffer, size_t size)
 {
@@ -49,6 +49,7 @@ static int symbol_by_name(void *context, const char *name, uint64_t *start, uint
 /* Where the fields of struct kprobe are in this kernel, in bytes. */
 struct probe_layout {
 	uint32_t hlist, addr, opcode;
+	uint32_t size; /* up to behind the last of them */
 };
 
 static int probe_layout(struct probe_layout *layout)
@@ -60,6 +61,7 @@ static int probe_layout(struct probe_layout *layout)
 	unsigned int i, k, found = 0;
 	int id;
 
+	*layout = (struct probe_layout){ 0 };
 	if (!btf)
 		return -ENOENT;
 	id = btf__find_by_name_kind(btf, "kprobe", BTF_KIND_STRUCT);
@@ -75,35 +77,54 @@ static int probe_layout(struct probe_layout *layout)
 			}
 	}
 	btf__free(btf);
+	layout->size = layout->hlist;
+	for (k = 1; k < 3; k++)
+		if (*offsets[k] > layout->size)
+			layout->size = *offsets[k];
+	layout->size += 8;
 	return found == 7 ? 0 : -ENOENT;
 }
 
-/* What a kprobe's breakpoint hides, from the kernel's own table of all kprobes. */
-static int original(void *context, uint64_t address, uint8_t *bytes, size_t size)
+/* One kprobe: when its breakpoint is among the bytes, its opcode takes that place again. */
+static void restore_probe(const struct probe_layout *layout, const uint8_t *probe, uint64_t address,
+			  uint8_t *bytes, size_t size)
 {
-	uint64_t heads[PROBE_BUCKETS], table, ignored, node, at;
-	uint8_t probe[PROBE_SIZE];
-	struct probe_layout layout;
-	unsigned int i, n = 0;
-	int err;
+	uint64_t at;
 
-	err = symbol_by_name(context, "kprobe_table", &table, &ignored);
-	if (!err)
-		err = probe_layout(&layout);
-	if (!err)
-		err = kmem_read(table, heads, sizeof(heads));
-	for (i = 0; !err && i < PROBE_BUCKETS; i++)
+	memcpy(&at, probe + layout->addr, sizeof(at));
+	at -= address;
+#ifdef __aarch64__
+	if (at < size && size - at >= 4)
+		memcpy(bytes + at, probe + layout->opcode, 4);
+#else
+	/* A jump that stands there instead is undone by whoever decodes it. */
+	if (at < size && bytes[at] == 0xcc)
+		bytes[at] = probe[layout->opcode];
+#endif
+}
+
+/* The kernel's own table of all kprobes has what their breakpoints hide. */
+static void restore(void *context, uint64_t address, uint8_t *bytes, size_t size)
+{
+	uint64_t heads[PROBE_BUCKETS], table, ignored, node, any = 0;
+	struct probe_layout layout;
+	uint8_t probe[PROBE_SIZE];
+	unsigned int i, n = 0;
+
+	if (symbol_by_name(context, "kprobe_table", &table, &ignored) ||
+	    kmem_read(table, heads, sizeof(heads)))
+		return;
+	for (i = 0; i < PROBE_BUCKETS; i++)
+		any |= heads[i];
+	if (!any || probe_layout(&layout))
+		return;
+	for (i = 0; i < PROBE_BUCKETS; i++)
 		for (node = heads[i]; node && n < PROBES_MAX; n++) {
-			if (kmem_read(node - layout.hlist, probe, sizeof(probe)))
+			if (kmem_read(node - layout.hlist, probe, layout.size))
 				break;
-			memcpy(&at, probe + layout.addr, sizeof(at));
-			if (at == address) {
-				memcpy(bytes, probe + layout.opcode, size);
-				return 0;
-			}
+			restore_probe(&layout, probe, address, bytes, size);
 			memcpy(&node, probe + layout.hlist, sizeof(node));
 		}
-	return err ? err : -ENOENT;
 }
 
 struct code_image code_image_running(const struct ksyms *ksyms)
@@ -117,7 +138,7 @@ struct code_image code_image_running(const struct ksyms *ksyms)
 		.read = read_memory,
 		.symbol_at = symbol_at,
 		.symbol = symbol_by_name,
-		.original = original,
+		.restore = restore,
 		.context = (void *)(uintptr_t)ksyms,
 	};
 }

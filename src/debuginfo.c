@@ -14,7 +14,7 @@
 #include "debuginfo.h"
 #include "inlined.h"
 #include "log.h"
-#include "vmlinux.h"
+#include "kernel_file.h"
 
 #define DEPTH_MAX  64		     /* of nested blocks */
 #define RANGES_MAX 4096		     /* of one copy; 81 is the most seen */
@@ -22,7 +22,7 @@
 
 struct debuginfo {
 	char *path;
-	struct vmlinux *vmlinux;
+	struct kernel_file *file;
 	struct code_image image;
 	Elf *elf; /* narrowed to the unit of mm/ksm.c, or the whole file */
 	bool narrow;
@@ -88,7 +88,7 @@ static int open_narrow(struct debuginfo *info)
 
 	if (info->image.symbol(info->image.context, ORIGIN, &start, &size))
 		return -ENOENT;
-	info->elf = vmlinux_narrow(info->vmlinux, start);
+	info->elf = kernel_file_narrow(info->file, start);
 	if (info->elf)
 		info->dwarf = dwarf_begin_elf(info->elf, DWARF_C_READ, NULL);
 	info->narrow = info->dwarf != NULL;
@@ -103,7 +103,7 @@ void debuginfo_close(struct debuginfo *debuginfo)
 	if (!debuginfo)
 		return;
 	close_dwarf(debuginfo);
-	vmlinux_close(debuginfo->vmlinux);
+	kernel_file_close(debuginfo->file);
 	free(debuginfo->path);
 	free(debuginfo);
 }
@@ -115,12 +115,12 @@ const char *debuginfo_path(const struct debuginfo *debuginfo)
 
 const struct kernel_id *debuginfo_kernel(const struct debuginfo *debuginfo)
 {
-	return vmlinux_id(debuginfo->vmlinux);
+	return kernel_file_id(debuginfo->file);
 }
 
 struct code_image debuginfo_image(struct debuginfo *debuginfo)
 {
-	return vmlinux_image(debuginfo->vmlinux);
+	return kernel_file_image(debuginfo->file);
 }
 
 static int check_kernel(const struct debuginfo *info, const struct kernel_id *kernel, char *why,
@@ -152,11 +152,11 @@ static int open_file(const char *path, const struct kernel_id *kernel, struct de
 		free(info);
 		return fail(why, why_size, err, "out of memory");
 	}
-	err = vmlinux_open(path, &info->vmlinux, why, why_size);
+	err = kernel_file_open(path, &info->file, why, why_size);
 	if (!err)
 		err = check_kernel(info, kernel, why, why_size);
 	if (!err) {
-		info->image = vmlinux_image(info->vmlinux);
+		info->image = kernel_file_image(info->file);
 		if (open_narrow(info) && open_wide(info))
 			err = fail(why, why_size, -ENODATA, "%s has no debug info", path);
 	}
@@ -172,7 +172,7 @@ static int open_file(const char *path, const struct kernel_id *kernel, struct de
 static int open_debuginfod(const struct kernel_id *kernel, struct debuginfo **result, char *why,
 			   size_t why_size)
 {
-	static const Dwfl_Callbacks callbacks = {.find_debuginfo = dwfl_standard_find_debuginfo};
+	static const Dwfl_Callbacks callbacks = { .find_debuginfo = dwfl_standard_find_debuginfo };
 	char *found = NULL, path[32];
 	void *userdata = NULL;
 	Dwfl_Module *module;
@@ -296,7 +296,7 @@ static int collect_ranges(struct search *s, Dwarf_Die *die, struct range **resul
 			}
 			ranges = more;
 		}
-		ranges[n++] = (struct range){start, end};
+		ranges[n++] = (struct range){ start, end };
 	}
 	if (offset < 0) {
 		free(ranges);
@@ -308,8 +308,9 @@ static int collect_ranges(struct search *s, Dwarf_Die *die, struct range **resul
 	return 0;
 }
 
-/* DW_AT_entry_pc is an address or, since DWARF 5, a distance from the lowest one. */
-static int entry_address(Dwarf_Die *die, const struct range *ranges, uint64_t *entry)
+/* DW_AT_entry_pc is an address or, since DWARF 5, a distance from the lowest one; a copy that
+ * lies in one piece is entered at its start. -ENOENT: it does not say. */
+static int entry_address(Dwarf_Die *die, const struct range *ranges, size_t count, uint64_t *entry)
 {
 	Dwarf_Attribute attr;
 	Dwarf_Word distance;
@@ -317,7 +318,7 @@ static int entry_address(Dwarf_Die *die, const struct range *ranges, uint64_t *e
 
 	if (!dwarf_attr(die, DW_AT_entry_pc, &attr)) {
 		*entry = ranges[0].start;
-		return dwarf_hasattr(die, DW_AT_low_pc) ? 0 : -ENOTSUP;
+		return count == 1 ? 0 : -ENOENT;
 	}
 	if (!dwarf_formaddr(&attr, entry))
 		return 0;
@@ -327,40 +328,52 @@ static int entry_address(Dwarf_Die *die, const struct range *ranges, uint64_t *e
 	return 0;
 }
 
+/* Loads the code of the function that address is in, in which its .cold part is included. */
+static int load_code_at(struct search *s, uint64_t address)
+{
+	const struct code_image *image = &s->info->image;
+	char function[SITE_SYMBOL_MAX];
+	uint64_t start, size;
+	const char *symbol = image->symbol_at(image->context, address, &start, &size), *cold;
+
+	if (!symbol)
+		return fail(s->why, s->why_size, -EBADMSG, "%s: %s is inlined outside all code",
+			    s->info->path, s->function);
+	cold = strstr(symbol, ".cold");
+	snprintf(function, sizeof(function), "%.*s",
+		 cold ? (int)(cold - symbol) : (int)strlen(symbol), symbol);
+	if (s->code && !strcmp(s->code->chunk[0].symbol, function))
+		return 0;
+	code_free(s->code);
+	s->code = NULL;
+	return code_load(image, function, &s->code, s->why, s->why_size);
+}
+
 static int add_copy(struct search *s, Dwarf_Die *die)
 {
 	struct range *ranges = NULL;
-	uint64_t entry, start, size;
-	const char *symbol;
 	size_t count = 0;
-	int err;
+	uint64_t entry;
+	int err, known;
 
 	err = collect_ranges(s, die, &ranges, &count);
-	if (err)
-		return err;
-	if (!count)
-		goto out; /* optimized away */
-	err = entry_address(die, ranges, &entry);
-	if (err) {
-		fail(s->why, s->why_size, err, "%s: an inlined copy of %s has no entry",
-		     s->info->path, s->function);
-		goto out;
-	}
+	if (err || !count)
+		return err; /* without ranges it was optimized away */
 	ranges_sort(ranges, count);
-	if (vmlinux_is_init(s->info->vmlinux, entry))
+	known = entry_address(die, ranges, count, &entry);
+	if (known)
+		entry = ranges[0].start;
+	if (kernel_file_is_init(s->info->file, entry))
 		goto out;
-	symbol = s->info->image.symbol_at(s->info->image.context, entry, &start, &size);
-	if (!symbol) {
-		err = fail(s->why, s->why_size, -EBADMSG, "%s: %s is inlined outside all code",
+	err = load_code_at(s, entry);
+	if (err)
+		goto out;
+	if (known == -ENOENT)
+		known = inlined_entry(s->code, ranges, count, &entry);
+	if (known) {
+		err = fail(s->why, s->why_size, known, "%s: where a copy of %s starts is not told",
 			   s->info->path, s->function);
 		goto out;
-	}
-	if (!s->code || strcmp(s->code->chunk[0].symbol, symbol)) {
-		code_free(s->code);
-		s->code = NULL;
-		err = code_load(&s->info->image, symbol, &s->code, s->why, s->why_size);
-		if (err)
-			goto out;
 	}
 	s->copies++;
 	err = inlined_sites(s->code, ranges, count, entry, s->sites, s->why, s->why_size);
@@ -455,11 +468,11 @@ static int search_unit(struct search *s)
 int debuginfo_sites(struct debuginfo *debuginfo, enum ksmtrace_function fn, struct fn_sites *sites,
 		    char *why, size_t why_size)
 {
-	struct search s = {.info = debuginfo,
-			   .function = function_name(fn),
-			   .sites = sites,
-			   .why = why,
-			   .why_size = why_size};
+	struct search s = { .info = debuginfo,
+			    .function = function_name(fn),
+			    .sites = sites,
+			    .why = why,
+			    .why_size = why_size };
 	int err;
 
 	err = search_unit(&s);

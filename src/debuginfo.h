@@ -15,7 +15,7 @@ struct debuginfo; /* released with debuginfo_close() */
  * debuginfod when DEBUGINFOD_URLS is set. With kernel it must be that kernel's, by build-id;
  * without (NULL; path is needed then) any will do.
  * Returns 0; or a negative errno with one sentence in why: -ENOENT nothing found, -ESTALE
- * another kernel's, -ENODATA no debug info in it, and what vmlinux_open() gives.
+ * another kernel's, -ENODATA no debug info in it, and what kernel_file_open() gives.
  */
 int debuginfo_open(const char *path, const struct kernel_id *kernel, struct debuginfo **result,
 		   char *why, size_t why_size);

@@ -105,7 +105,7 @@ static uint32_t common(const struct walk *w, const uint32_t *parent, uint32_t a,
 
 static int build_tree(const struct code *code, bool backward, uint32_t *parent)
 {
-	struct walk w = {.code = code, .backward = backward, .nodes = code->blocks + 1};
+	struct walk w = { .code = code, .backward = backward, .nodes = code->blocks + 1 };
 	bool changed = true;
 	uint32_t n, i, previous;
 	int err = -ENOMEM;

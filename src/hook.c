@@ -255,33 +255,55 @@ static int refused_site(const struct site *site, unsigned int count, int *err)
 	return -1;
 }
 
-static bool try_inlined(const struct hook_env *env, enum ksmtrace_function fn,
-			const struct hook_choice *choice, struct hook *hook)
+/* Tries all sites; adds a note about the first that is refused. */
+static bool sites_work(struct hook *hook)
 {
-	struct fn_sites *sites = &hook->sites;
+	const struct fn_sites *sites = &hook->sites;
 	const struct site *site = sites->entry;
-	char why[HOOK_NOTE_MAX];
 	int refused, err;
 
-	if (resolver_sites(env->resolver, fn, choice->source, sites, why, sizeof(why))) {
-		add_note(hook, "inlined: %s", why);
-		memset(sites, 0, sizeof(*sites));
-		return false;
-	}
 	refused = refused_site(site, sites->entries, &err);
 	if (refused < 0) {
 		site = sites->exit;
 		refused = refused_site(site, sites->exits, &err);
 	}
-	if (refused >= 0) {
-		add_note(hook, "inlined, kprobe on %s+0x%x: %s", site[refused].symbol,
-			 site[refused].offset, kprobe_error(err));
-		memset(sites, 0, sizeof(*sites));
-		return false;
+	if (refused < 0)
+		return true;
+	add_note(hook, "inlined, kprobe on %s+0x%x: %s", site[refused].symbol,
+		 site[refused].offset, kprobe_error(err));
+	return false;
+}
+
+/* Copies that are inlined although the function is out of line, too: both kinds are hooked. */
+static void add_inlined_copies(const struct hook_env *env, enum ksmtrace_function fn,
+			       struct hook *hook)
+{
+	if (!resolver_more_sites(env->resolver, fn, &hook->sites))
+		return;
+	if (sites_work(hook)) {
+		add_note(hook, "also inlined at %u places, which are hooked, too",
+			 hook->sites.entries);
+		return;
 	}
-	hook->rung = RUNG_INLINED;
-	hook->exact = true;
-	return true;
+	memset(&hook->sites, 0, sizeof(hook->sites));
+	hook->exact = false;
+	add_note(hook, "only the calls out of line are seen");
+}
+
+static bool try_inlined(const struct hook_env *env, enum ksmtrace_function fn,
+			const struct hook_choice *choice, struct hook *hook)
+{
+	char why[HOOK_NOTE_MAX];
+
+	if (resolver_sites(env->resolver, fn, choice->source, &hook->sites, why, sizeof(why)))
+		add_note(hook, "inlined: %s", why);
+	else if (sites_work(hook)) {
+		hook->rung = RUNG_INLINED;
+		hook->exact = true;
+		return true;
+	}
+	memset(&hook->sites, 0, sizeof(hook->sites));
+	return false;
 }
 
 static bool try_standin(const struct hook_env *env, enum ksmtrace_function fn,
@@ -339,9 +361,11 @@ static bool try_rung(const struct hook_env *env, enum ksmtrace_function fn,
 {
 	switch (rung) {
 	case RUNG_FENTRY:
-		return try_fentry(env, fn, hook);
 	case RUNG_KPROBE:
-		return try_kprobe(env, fn, hook);
+		if (!(rung == RUNG_FENTRY ? try_fentry : try_kprobe)(env, fn, hook))
+			return false;
+		add_inlined_copies(env, fn, hook);
+		return true;
 	case RUNG_INLINED:
 		return try_inlined(env, fn, choice, hook);
 	case RUNG_STANDIN:

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "dominators.h"
 #include "inlined.h"
 
 #define HOLE_MAX 12 /* instructions; the longest seen in a kernel is 4 */
@@ -55,9 +56,9 @@ static bool in_ranges(const struct copy *c, uint64_t address)
 }
 
 /*
- * Follows the one way that leads on from instruction i, outside the ranges, while nothing
- * happens on it: no call, no choice. Returns the first instruction on it that found() accepts,
- * i itself excluded unless first is set; -1 when there is none.
+ * Follows the one way that leads on from instruction i while nothing happens on it: no call, no
+ * choice. Returns the first instruction on it that found() accepts, i itself excluded; -1 when
+ * there is none.
  */
 static int64_t follow(const struct copy *c, uint32_t i,
 		      bool (*found)(const struct copy *c, uint32_t i))
@@ -78,10 +79,18 @@ static int64_t follow(const struct copy *c, uint32_t i,
 	return -1;
 }
 
-/* A way through a hole comes back into the copy; to its entry, it is the next call's. */
-static bool is_back_inside(const struct copy *c, uint32_t i)
+static bool is_inside(const struct copy *c, uint32_t i)
 {
-	return in_ranges(c, c->code->insn[i].address) && c->code->insn[i].address != c->entry;
+	return in_ranges(c, c->code->insn[i].address) || c->code->insn[i].address == c->entry;
+}
+
+/* Whether i, outside the ranges, is in a hole: control comes straight back into the copy. To
+ * its entry does not count, that is the next call. */
+static bool is_hole(const struct copy *c, uint32_t i)
+{
+	int64_t to = c->code->insn[i].address == c->entry ? -1 : follow(c, i, is_inside);
+
+	return to >= 0 && c->code->insn[to].address != c->entry;
 }
 
 static bool is_exit(const struct copy *c, uint32_t i)
@@ -128,12 +137,10 @@ static int walk(struct copy *c, uint32_t entry)
 			break;
 		}
 		for (k = 0; k < n; k++) {
-			if (!in_ranges(c, code->insn[next[k]].address) &&
-			    follow(c, next[k], is_back_inside) < 0) {
+			if (!in_ranges(c, code->insn[next[k]].address) && !is_hole(c, next[k])) {
 				c->is_exit[next[k]] = 1;
 				continue;
 			}
-			/* Straight back to the entry without having left: the same call's. */
 			if (!c->seen[next[k]]) {
 				c->seen[next[k]] = 1;
 				stack[depth++] = next[k];
@@ -161,20 +168,108 @@ static int add_site(const struct copy *c, uint64_t address, struct site *sites, 
 	return 0;
 }
 
+static int add_exit(const struct copy *c, uint32_t i, struct fn_sites *sites)
+{
+	uint32_t at[2];
+	unsigned int n = code_probe(c->code, i, at), k;
+	int err = 0;
+
+	if (!n)
+		return fail(c, -ENOTSUP, "%s: an exit is where the kernel patches its code",
+			    c->code->chunk[0].symbol);
+	for (k = 0; k < n && !err; k++)
+		err = add_site(c, c->code->insn[at[k]].address, sites->exit, &sites->exits);
+	return err;
+}
+
+/* The first instruction of the copy in its ranges: the entry, or, as compilers put that a few
+ * instructions before, what runs straight on from there. */
+static int64_t first_inside(const struct copy *c)
+{
+	int64_t i = code_find(c->code, c->entry);
+
+	return i < 0 || in_ranges(c, c->entry) ? i : follow(c, (uint32_t)i, is_inside);
+}
+
+/* Control comes in at the entry alone: from nowhere else outside does it get into the copy. */
+static int check_one_way_in(const struct copy *c, uint32_t first)
+{
+	const struct code *code = c->code;
+	uint32_t i, next[2];
+	unsigned int n, k;
+
+	for (i = 0; i < code->insns; i++) {
+		if (c->seen[i] || !code->block[code->block_of[i]].reached)
+			continue;
+		n = code_next(code, i, next);
+		for (k = 0; k < n; k++)
+			if (c->seen[next[k]] && next[k] != first)
+				return fail(c, -ENOTSUP,
+					    "%s: control gets into the copy in "
+					    "several places",
+					    code->chunk[0].symbol);
+	}
+	return 0;
+}
+
+/* Whether control can come to instruction i from outside the ranges. */
+static void mark_ways_in(const struct copy *c, uint8_t *way_in)
+{
+	const struct code *code = c->code;
+	uint32_t i, next[2];
+	unsigned int n, k;
+
+	for (i = 0; i < code->insns; i++) {
+		if (!code->block[code->block_of[i]].reached || in_ranges(c, code->insn[i].address))
+			continue;
+		n = code_next(code, i, next);
+		for (k = 0; k < n; k++)
+			way_in[next[k]] = in_ranges(c, code->insn[next[k]].address);
+	}
+}
+
+int inlined_entry(const struct code *code, const struct range *ranges, size_t count,
+		  uint64_t *entry)
+{
+	struct copy c = { .code = code, .ranges = ranges, .count = count };
+	uint8_t *way_in = calloc(code->insns, 1);
+	uint32_t i, best = UINT32_MAX;
+	struct flow flow;
+	int err = -ENOTSUP;
+
+	if (!way_in || flow_init(&flow, code)) {
+		free(way_in);
+		return -ENOMEM;
+	}
+	way_in[0] = in_ranges(&c, code->insn[0].address);
+	mark_ways_in(&c, way_in);
+	for (i = 0; i < code->insns; i++)
+		if (way_in[i] && (best == UINT32_MAX ||
+				  flow_dominates(&flow, code->block_of[i], code->block_of[best])))
+			best = i;
+	if (best != UINT32_MAX) {
+		*entry = code->insn[best].address;
+		err = 0;
+	}
+	flow_free(&flow);
+	free(way_in);
+	return err;
+}
+
 int inlined_sites(const struct code *code, const struct range *ranges, size_t count, uint64_t entry,
 		  struct fn_sites *sites, char *why, size_t why_size)
 {
-	struct copy c = {.code = code,
-			 .ranges = ranges,
-			 .count = count,
-			 .entry = entry,
-			 .why = why,
-			 .why_size = why_size};
-	int64_t first = code_find(code, entry);
+	struct copy c = { .code = code,
+			  .ranges = ranges,
+			  .count = count,
+			  .entry = entry,
+			  .why = why,
+			  .why_size = why_size };
+	int64_t first = first_inside(&c);
 	uint32_t i;
 	int err;
 
-	if (first < 0 || !in_ranges(&c, entry))
+	if (first < 0)
 		return fail(&c, -ENOTSUP, "%s: the entry given is not in the code",
 			    code->chunk[0].symbol);
 	c.seen = calloc(code->insns, 1);
@@ -184,11 +279,13 @@ int inlined_sites(const struct code *code, const struct range *ranges, size_t co
 	else
 		err = walk(&c, (uint32_t)first);
 	if (!err)
+		err = check_one_way_in(&c, (uint32_t)first);
+	if (!err)
 		err = add_site(&c, entry, sites->entry, &sites->entries);
 	for (i = 0; i < code->insns && !err; i++) {
 		/* An exit that runs straight into another one would count twice. */
 		if (c.is_exit[i] && follow(&c, i, is_exit) < 0)
-			err = add_site(&c, code->insn[i].address, sites->exit, &sites->exits);
+			err = add_exit(&c, i, sites);
 	}
 	if (!err && !sites->exits)
 		err = fail(&c, -ENOTSUP, "%s: nothing leaves the copy", code->chunk[0].symbol);

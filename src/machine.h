@@ -44,9 +44,18 @@ uint32_t machine_block_end(const struct code *code, uint32_t block);
  * an inlined jhash2. */
 int machine_find_hash(const struct analysis *a, uint32_t *hash);
 
+/* Adds an entry or exit at instruction i; where the kernel allows no kprobe, the next best place
+ * that is as exact. 0 or a refusal. */
+int machine_add_entry(const struct analysis *a, uint32_t i, struct fn_sites *sites);
+int machine_add_exit(const struct analysis *a, uint32_t i, struct fn_sites *sites);
+
 /* Adds an entry and an exit. */
 int machine_set_sites(const struct analysis *a, uint32_t entry, uint32_t exit,
 		      struct fn_sites *sites);
+
+/* The fixed address of the memory that instruction i reads or writes; 0: none, or not fixed.
+ * Uses a->other on arm64. */
+uint64_t machine_data(const struct analysis *a, uint32_t i);
 
 /* The two functions that take an analysis of their own: 0 or a refusal. */
 int machine_ksm_do_scan(const struct analysis *a, struct fn_sites *sites);

@@ -106,12 +106,40 @@ static int add_site(const struct analysis *a, uint32_t i, struct site *sites, un
 	return code_site(a->code, a->code->insn[i].address, &sites[(*count)++]);
 }
 
+int machine_add_entry(const struct analysis *a, uint32_t i, struct fn_sites *sites)
+{
+	const struct code *code = a->code;
+	uint32_t first = code->block[code->block_of[i]].first;
+
+	/* A place that the kernel patches takes no kprobe; the one before it is as good. */
+	while (code->insn[i].patched && i > first)
+		i--;
+	if (code->insn[i].patched ||
+	    (code->insn[i].kind != INSN_PLAIN && code->insn[i].kind != INSN_CALL &&
+	     code->insn[i].kind != INSN_BRANCH))
+		return machine_refuse(a, "the start is where the kernel patches its code");
+	return add_site(a, i, sites->entry, &sites->entries);
+}
+
+int machine_add_exit(const struct analysis *a, uint32_t i, struct fn_sites *sites)
+{
+	uint32_t at[2];
+	unsigned int n = code_probe(a->code, i, at), k;
+	int err = 0;
+
+	if (!n)
+		return machine_refuse(a, "the end is where the kernel patches its code");
+	for (k = 0; k < n && !err; k++)
+		err = add_site(a, at[k], sites->exit, &sites->exits);
+	return err;
+}
+
 int machine_set_sites(const struct analysis *a, uint32_t entry, uint32_t exit,
 		      struct fn_sites *sites)
 {
-	int err = add_site(a, entry, sites->entry, &sites->entries);
+	int err = machine_add_entry(a, entry, sites);
 
-	return err ? err : add_site(a, exit, sites->exit, &sites->exits);
+	return err ? err : machine_add_exit(a, exit, sites);
 }
 
 /* Around every call to function, which is out of line. */
@@ -231,7 +259,7 @@ static int check_known(const struct analysis *a)
 static int analyze(const struct code *code, enum ksmtrace_function fn, struct fn_sites *sites,
 		   char *why, size_t why_size)
 {
-	struct analysis a = {.code = code, .why = why, .why_size = why_size};
+	struct analysis a = { .code = code, .why = why, .why_size = why_size };
 	const char *name = function_name(fn);
 	uint32_t call;
 	int err;
@@ -281,6 +309,8 @@ int machine_code_sites(const struct code *container, enum ksmtrace_function fn,
 	int err;
 
 	err = analyze(container, fn, sites, why, why_size);
+	if (!err && why_size)
+		why[0] = '\0';
 	if (err || !code_has_traps(container))
 		return err;
 	/* The code goes on behind a WARN and not behind a BUG, and both look the same: the

@@ -19,11 +19,11 @@ static const struct {
 	const char *function;
 	enum ksm_hash hash;
 } functions[] = {
-	{"xxh64", KSM_HASH_XXH64},	     {"xxh32", KSM_HASH_XXH32},
-	{"crc32c", KSM_HASH_CRC32C},	     {"__crc32c_le", KSM_HASH_CRC32C},
-	{"crc32c_le", KSM_HASH_CRC32C},	     {"crc32c_arch", KSM_HASH_CRC32C},
-	{"crc32c_base", KSM_HASH_CRC32C},    {"crc32c_le_arch", KSM_HASH_CRC32C},
-	{"crc32c_le_base", KSM_HASH_CRC32C}, {"jhash2", KSM_HASH_JHASH2},
+	{ "xxh64", KSM_HASH_XXH64 },	       { "xxh32", KSM_HASH_XXH32 },
+	{ "crc32c", KSM_HASH_CRC32C },	       { "__crc32c_le", KSM_HASH_CRC32C },
+	{ "crc32c_le", KSM_HASH_CRC32C },      { "crc32c_arch", KSM_HASH_CRC32C },
+	{ "crc32c_base", KSM_HASH_CRC32C },    { "crc32c_le_arch", KSM_HASH_CRC32C },
+	{ "crc32c_le_base", KSM_HASH_CRC32C }, { "jhash2", KSM_HASH_JHASH2 },
 };
 
 const char *ksm_hash_name(enum ksm_hash hash)

@@ -5,7 +5,10 @@
 
 #include "machine.h"
 
-#define STEPS_MAX 4 /* blocks between the end of the page walk and the function's start */
+#define WALK	      "scan_get_next_rmap_item"
+#define ENDS_MAX      8	 /* places where ways join behind the hash */
+#define STEPS_MAX     4	 /* blocks between the end of the page walk and the function's start */
+#define DUPLICATE_MAX 24 /* instructions from a duplicated beginning to where all ways meet */
 
 static bool block_calls(const struct code *code, uint32_t block)
 {
@@ -24,7 +27,7 @@ static bool walk_call(const char *callee)
 	for (i = 0; callee && i < sizeof(names) / sizeof(names[0]); i++)
 		if (!strcmp(callee, names[i]))
 			return true;
-	return false;
+	return machine_is_function(callee, WALK);
 }
 
 /* Calls that can only be cmp_and_merge_page's, among those of ksm_scan_thread. */
@@ -32,7 +35,8 @@ static bool merge_call(const char *callee)
 {
 	static const char *const names[] = {
 		"memcmp_pages",	      "stable_tree_append",    "try_to_merge_with_ksm_page",
-		"stable_tree_search", "try_to_merge_one_page", "break_cow"};
+		"stable_tree_search", "try_to_merge_one_page", "break_cow"
+	};
 	size_t i;
 
 	for (i = 0; callee && i < sizeof(names) / sizeof(names[0]); i++)
@@ -41,8 +45,8 @@ static bool merge_call(const char *callee)
 	return false;
 }
 
-/* The release of the mm's lock that the page walk ends with: of all that every way to the
- * hash leads through, the last. */
+/* The release of the mm's lock that the page walk ends with, or all of the walk when that is a
+ * function of its own: of the calls that every way to the hash leads through, the last. */
 static int find_walk_end(const struct analysis *a, uint32_t hash, uint32_t *unlock)
 {
 	const struct code *code = a->code;
@@ -53,7 +57,8 @@ static int find_walk_end(const struct analysis *a, uint32_t hash, uint32_t *unlo
 			const char *callee = code->insn[i - 1].callee;
 
 			if (code->insn[i - 1].kind == INSN_CALL && callee &&
-			    (!strcmp(callee, "up_read") || !strcmp(callee, "mmap_read_unlock"))) {
+			    (!strcmp(callee, "up_read") || !strcmp(callee, "mmap_read_unlock") ||
+			     machine_is_function(callee, WALK))) {
 				*unlock = i - 1;
 				return 0;
 			}
@@ -155,10 +160,159 @@ static int check_tail(const struct analysis *a, uint32_t start, uint32_t end)
 	return 0;
 }
 
+/* --- a duplicated end
+ * ----------------------------------------------------------------------------- */
+
+/* The condition of a conditional jump, as the low four bits of its opcode; -1 for others. */
+static int x86_condition(const struct code *code, uint32_t i)
+{
+	const uint8_t *bytes = code_bytes(code, i);
+
+	if (code->insn[i].kind != INSN_BRANCH || code->insn[i].patched)
+		return -1;
+	if (code->insn[i].size == 2 && (bytes[0] & 0xf0) == 0x70)
+		return bytes[0] & 15;
+	if (code->insn[i].size == 6 && bytes[0] == 0x0f && (bytes[1] & 0xf0) == 0x80)
+		return bytes[1] & 15;
+	return -1;
+}
+
+/* The two places that a branch goes to, jumps to jumps followed. */
+static bool branch_targets(const struct code *code, uint32_t i, uint32_t to[2])
+{
+	uint32_t next[2];
+	unsigned int k, n;
+
+	if (code_next(code, i, to) != 2)
+		return false;
+	for (k = 0; k < 2; k++)
+		for (n = 0; n < 4 && code->insn[to[k]].kind == INSN_JUMP; n++)
+			if (code_next(code, to[k], next) == 1)
+				to[k] = next[0];
+	return true;
+}
+
+/* Whether both branches go to the same places for the same reasons. */
+static bool same_branch(const struct code *code, uint32_t i, uint32_t j)
+{
+	int a = x86_condition(code, i), b = x86_condition(code, j);
+	uint32_t to_a[2], to_b[2];
+
+	if (code->arch != CODE_X86_64 || a < 0 || b < 0 || !branch_targets(code, i, to_a) ||
+	    !branch_targets(code, j, to_b))
+		return false;
+	if (to_a[0] == to_b[0] && to_a[1] == to_b[1])
+		return a == b;
+	return to_a[0] == to_b[1] && to_a[1] == to_b[0] && a == (b ^ 1);
+}
+
+static bool same_insn(const struct code *code, uint32_t i, uint32_t j)
+{
+	const struct insn *a = &code->insn[i], *b = &code->insn[j];
+
+	return a->kind == INSN_PLAIN && b->kind == INSN_PLAIN && a->size == b->size && !a->stores &&
+	       !a->barrier && !a->patched && !b->patched && a->data == b->data &&
+	       (a->data || !memcmp(code_bytes(code, i), code_bytes(code, j), a->size));
+}
+
+/* Whether block k ends in a copy of all of block j; *copy is where that starts. */
+static bool ends_in_copy(const struct code *code, uint32_t j, uint32_t k, uint32_t *copy)
+{
+	const struct block *a = &code->block[j], *b = &code->block[k];
+	uint32_t last_a = a->first + a->count - 1, last_b = b->first + b->count - 1, n;
+
+	if (j == k || b->count < a->count || !same_branch(code, last_a, last_b))
+		return false;
+	for (n = 1; n < a->count; n++)
+		if (!same_insn(code, last_a - n, last_b - n))
+			return false;
+	*copy = last_b - (a->count - 1);
+	return true;
+}
+
+/* Whether nothing but a few instructions lies between block j and the end. */
+static bool next_to_end(const struct analysis *a, uint32_t j, uint32_t end)
+{
+	uint32_t b, insns = 0;
+
+	memset(a->other, 0, a->code->blocks);
+	flow_region(&a->flow, j, end, a->other);
+	for (b = 0; b < a->code->blocks; b++) {
+		if (!a->other[b])
+			continue;
+		insns += a->code->block[b].count;
+		if (block_calls(a->code, b) || insns > DUPLICATE_MAX)
+			return false;
+	}
+	return true;
+}
+
+/*
+ * Compilers copy the beginning of what follows the function, up to its first branch, into some
+ * of the ways that lead there, so that all ways meet only behind that. A block where several
+ * ways meet, and copies of it at the end of others: when nothing gets past them, they are where
+ * the function ends. Adds them as exits. Returns 1 when there are such, 0 when not, or a
+ * negative errno.
+ */
+static int add_duplicated_end(const struct analysis *a, uint32_t start, uint32_t end,
+			      struct fn_sites *sites)
+{
+	const struct code *code = a->code;
+	uint32_t j, k, copy, copies;
+	int err = 0;
+
+	for (j = 0; j < code->blocks; j++) {
+		if (!a->inside[j] || code->block[j].from_count < 2 || code->block[j].count < 2 ||
+		    !next_to_end(a, j, end))
+			continue;
+		memset(a->other, 0, code->blocks);
+		a->other[j] = 1;
+		for (k = 0, copies = 0; k < code->blocks; k++)
+			if (a->inside[k] && ends_in_copy(code, j, k, &copy)) {
+				a->other[k] = 1;
+				copies++;
+			}
+		/* What is marked already is not passed. */
+		if (copies)
+			flow_region(&a->flow, code->block_of[start], FLOW_NONE, a->other);
+		if (!copies || a->other[end])
+			continue;
+		for (k = 0; k < code->blocks && !err; k++)
+			if (k == j)
+				err = machine_add_exit(a, code->block[j].first, sites);
+			else if (a->inside[k] && ends_in_copy(code, j, k, &copy))
+				err = machine_add_exit(a, copy, sites);
+		return err ? err : 1;
+	}
+	return 0;
+}
+
+/* --- all ----------------------------------------------------------------------------------------
+ */
+
+/* Tries one block behind the hash as the end. */
+static int try_end(const struct analysis *a, uint32_t unlock, uint32_t hash, uint32_t end,
+		   uint32_t *start)
+{
+	const struct code *code = a->code;
+	int err = find_start(a, unlock, hash, end, start);
+
+	if (err)
+		return err;
+	memset(a->inside, 0, code->blocks);
+	flow_region(&a->flow, code->block_of[*start], end, a->inside);
+	if (!a->inside[code->block_of[hash]])
+		return machine_refuse(a, "the start does not lead to the hash");
+	err = check_merge_region(a, *start, end);
+	return err ? err : check_tail(a, *start, end);
+}
+
 int machine_cmp_and_merge_page(const struct analysis *a, struct fn_sites *sites)
 {
 	const struct code *code = a->code;
-	uint32_t hash, unlock = 0, start, end, b;
+	uint32_t hash, unlock = 0, start, end, b, tries = 0;
+	struct analysis again = *a;
+	char ignored[8];
 	int err;
 
 	err = machine_find_hash(a, &hash);
@@ -166,22 +320,28 @@ int machine_cmp_and_merge_page(const struct analysis *a, struct fn_sites *sites)
 		err = find_walk_end(a, hash, &unlock);
 	if (err)
 		return err;
-	/* Pages that need no hash join the others where the function ends. */
+	/* Pages that need no hash join the others where the function ends, the last of them at
+	 * the end itself: of several places where ways join, only that one meets all conditions. */
 	b = code->block_of[hash];
-	for (end = a->flow.ipdom[b]; end < code->blocks; end = a->flow.ipdom[end])
-		if (!flow_dominates(&a->flow, b, end))
-			break;
-	if (end >= code->blocks)
-		return machine_refuse(a, "no common end behind the hash");
-	err = find_start(a, unlock, hash, end, &start);
-	if (err)
-		return err;
-	memset(a->inside, 0, code->blocks);
-	flow_region(&a->flow, code->block_of[start], end, a->inside);
-	if (!a->inside[b])
-		return machine_refuse(a, "the start does not lead to the hash");
-	err = check_merge_region(a, start, end);
-	if (!err)
-		err = check_tail(a, start, end);
-	return err ? err : machine_set_sites(a, start, code->block[end].first, sites);
+	err = machine_refuse(a, "no common end behind the hash");
+	for (end = a->flow.ipdom[b]; err && end < code->blocks && tries < ENDS_MAX;
+	     end = a->flow.ipdom[end]) {
+		if (flow_dominates(&a->flow, b, end))
+			continue;
+		/* The reason why the first one is none tells most. */
+		if (tries++) {
+			again.why = ignored;
+			again.why_size = sizeof(ignored);
+		}
+		err = try_end(&again, unlock, hash, end, &start);
+		if (err)
+			continue;
+		err = machine_add_entry(a, start, sites);
+		if (!err)
+			err = add_duplicated_end(a, start, end, sites);
+		if (!err)
+			err = machine_add_exit(a, code->block[end].first, sites);
+		return err < 0 ? err : 0;
+	}
+	return err;
 }

@@ -46,7 +46,7 @@ static bool is_argument(const struct analysis *a, uint32_t i, uint32_t from, uin
 			 first = above == b ? i + 1 : code->block[above].first;
 
 		for (k = first; k < machine_block_end(code, above); k++) {
-			if (code->insn[k].data)
+			if (machine_data(a, k))
 				return false;
 			branches += code->insn[k].kind == INSN_BRANCH && !code->insn[k].patched;
 		}
@@ -66,8 +66,8 @@ static int find_scan_start(const struct analysis *a, uint32_t from, uint32_t hea
 	uint32_t i, b, found = 0;
 
 	for (i = 0; i < code->insns && code->pages_to_scan; i++)
-		if (code->insn[i].data == code->pages_to_scan && machine_reached(code, i) &&
-		    is_argument(a, i, from, header)) {
+		if (machine_reached(code, i) && is_argument(a, i, from, header) &&
+		    machine_data(a, i) == code->pages_to_scan) {
 			*start = i + 1;
 			found++;
 		}

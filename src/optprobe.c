@@ -12,7 +12,7 @@
 /* Bytes that a jump label or a static call may own: a no-op of the size of a jump. */
 static bool may_be_patched(const struct code *code, uint32_t i)
 {
-	static const uint8_t nop5[] = {0x0f, 0x1f, 0x44, 0x00, 0x00}, nop2[] = {0x66, 0x90};
+	static const uint8_t nop5[] = { 0x0f, 0x1f, 0x44, 0x00, 0x00 }, nop2[] = { 0x66, 0x90 };
 	const struct insn *insn = &code->insn[i];
 
 	return insn->patched ||

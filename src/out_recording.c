@@ -2,6 +2,7 @@
 /* A finished session as a recording: what --csv writes. */
 #include <errno.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -43,6 +44,18 @@ static int add_host(const struct session *s, struct recording *r)
 	return err;
 }
 
+/* Of all of KSM, not of this run: what pages_sharing and general_profit were at its end. */
+static int add_savings(const struct session *s, struct recording *r)
+{
+	int err = 0;
+
+	if (s->sharing_after >= 0)
+		err |= recording_add(r, "pages_sharing", "%" PRId64, s->sharing_after);
+	if (s->profit_after != INT64_MIN)
+		err |= recording_add(r, "general_profit", "%" PRId64, s->profit_after);
+	return err;
+}
+
 static int add_losses(const struct session *s, struct recording *r)
 {
 	int fn, err = 0;
@@ -52,6 +65,7 @@ static int add_losses(const struct session *s, struct recording *r)
 	err |= add_u64(r, "folded_scan_records", s->losses.folded);
 	err |= add_u64(r, "missed_probes", s->losses.missed);
 	err |= add_u64(r, "clock_errors", s->losses.clock_errors);
+	err |= add_u64(r, "missed_switches", s->losses.missed_switches);
 	for (fn = 0; fn < FN_COUNT; fn++) {
 		const char *name = function_name((enum ksmtrace_function)fn);
 
@@ -102,7 +116,13 @@ int session_to_recording(const struct session *s, struct recording *r)
 	err |= add_u64(r, "passes", s->passes);
 	err |= add_u64(r, "pages", s->pages);
 	err |= add_u64(r, "ksmd_cpu_ns", s->ksmd_cpu_ns);
+	err |= add_savings(s, r);
 	err |= add_losses(s, r);
+	if (isnan(session_tracing_cost(s)))
+		err |= recording_add(r, "tracing_cost_ns_per_page", "unknown");
+	else
+		err |= recording_add(r, "tracing_cost_ns_per_page", "%.1f",
+				     session_tracing_cost(s));
 	err |= add_checks(s, r);
 	for (fn = 0; fn < FN_COUNT; fn++)
 		if (s->requested & 1U << fn)
@@ -119,6 +139,7 @@ int session_to_recording(const struct session *s, struct recording *r)
 		f.scans = means.scans;
 		f.scan_mean_ns = means.mean_ns;
 		f.scan_var_ns2 = means.variance_ns2;
+		f.batches = means.batches;
 		err |= recording_add_function(r, &f);
 	}
 	return err ? -ENOMEM : 0;

@@ -2,6 +2,7 @@
 /* The summary at the end of a run: totals, distributions, what was saved and at what price. */
 #include <errno.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -140,7 +141,13 @@ static void trust(FILE *out, const struct session *s)
 	if (l->clock_errors)
 		fprintf(out, "; %" PRIu64 " durations below zero were counted as 0",
 			l->clock_errors);
+	if (l->missed_switches)
+		fprintf(out, "; %" PRIu64 " times ksmd's return to a CPU was missed and reckoned "
+			"from its run time", l->missed_switches);
 	fputc('\n', out);
+	if (!isnan(session_tracing_cost(s)))
+		fprintf(out, "tracing: the programs took %.0f ns a call, %.1f ns a page; getting "
+			"into them comes on top\n", s->call_ns, session_tracing_cost(s));
 	for (fn = 0; fn < FN_COUNT; fn++) {
 		uint64_t overflow = s->histogram[fn].bucket[BUCKET_OVERFLOW];
 		const char *name = function_name((enum ksmtrace_function)fn);

@@ -2,6 +2,7 @@
 /* Strict number parsing; see parse.h. */
 #include <ctype.h>
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,6 +24,22 @@ int parse_u64(const char *text, uint64_t min, uint64_t max, uint64_t *value)
 	errno = 0;
 	v = strtoull(text, NULL, 10);
 	if (errno || v < min || v > max)
+		return -ERANGE;
+	*value = v;
+	return 0;
+}
+
+int parse_double(const char *text, double *value)
+{
+	char *end;
+	double v;
+
+	if (!text || !*text || strspn(text, "+-.0123456789eE") != strlen(text))
+		return -EINVAL;
+	v = strtod(text, &end);
+	if (*end || end == text)
+		return -EINVAL;
+	if (!isfinite(v))
 		return -ERANGE;
 	*value = v;
 	return 0;

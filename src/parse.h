@@ -16,4 +16,8 @@ int parse_u64(const char *text, uint64_t min, uint64_t max, uint64_t *value);
  * time in nanoseconds, at least min_ns and at most about 500 years. */
 int parse_seconds(const char *text, uint64_t min_ns, uint64_t *ns);
 
+/* A number with an optional sign, decimal fraction and exponent: not "nan", "inf", hexadecimal.
+ * -ERANGE when it is too large for a double. */
+int parse_double(const char *text, double *value);
+
 #endif

@@ -2,17 +2,18 @@
 /* Plans: reading, writing, finding; see plan.h. */
 #include <ctype.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 #include <zlib.h>
 
 #include "host.h"
+#include "log.h"
+#include "output.h"
+#include "parse.h"
 #include "plan.h"
 
 #define MAGIC	 "ksmtrace-plan "
@@ -91,40 +92,22 @@ static int write_plan(const struct plan *plan, FILE *out)
 		err = -ENOMEM;
 	if (!err && fprintf(out, "%send %08lx\n", text, crc32(0, (Bytef *)text, (uInt)size)) < 0)
 		err = -EIO;
-	if (!err && fflush(out))
-		err = -errno;
 	free(text);
 	return err;
 }
 
 int plan_save(const struct plan *plan, const char *path)
 {
-	char temporary[PATH_MAX];
-	FILE *f;
-	int err, fd;
+	struct output out;
+	int err = output_open(&out, path);
 
-	if (!path)
-		return write_plan(plan, stdout);
-	if (snprintf(temporary, sizeof(temporary), "%s.XXXXXX", path) >= (int)sizeof(temporary))
-		return -ENAMETOOLONG;
-	fd = mkostemp(temporary, O_CLOEXEC);
-	if (fd < 0)
-		return -errno;
-	f = fdopen(fd, "w");
-	if (!f) {
-		err = -errno;
-		close(fd);
-	} else {
-		err = write_plan(plan, f);
-		if (!err && (fchmod(fd, 0644) || fsync(fd)))
-			err = -errno;
-		if (fclose(f) && !err)
-			err = -errno;
-		if (!err && rename(temporary, path))
-			err = -errno;
-	}
 	if (err)
-		unlink(temporary);
+		return err;
+	err = write_plan(plan, out.stream);
+	if (!err)
+		return output_commit(&out);
+	log_error("%s: %s", path, strerror(-err));
+	output_abort(&out);
 	return err;
 }
 
@@ -196,8 +179,8 @@ static int parse_site(const char *text, struct site *site)
 			return -EINVAL;
 		offset = offset << 4 | (uint32_t)digit;
 	}
+	memset(site, 0, sizeof(*site)); /* sites are compared as memory */
 	memcpy(site->symbol, text, length);
-	site->symbol[length] = '\0';
 	site->offset = offset;
 	return 0;
 }
@@ -208,7 +191,7 @@ static int read_site(const struct reader *r, const char *key, char *rest, struct
 	char *text = strchr(rest, ' ');
 	enum ksmtrace_function fn;
 	struct fn_sites *sites;
-	struct site site;
+	struct site site = { 0 };
 	bool entry;
 
 	if (function_by_name(key, strlen(key), &fn))
@@ -282,6 +265,7 @@ static int check_plan(const struct reader *r, const struct plan *plan)
 static int read_lines(struct reader *r, char *text, size_t size, struct plan *plan)
 {
 	char *line = text, *next, expected[32];
+	uint64_t format;
 	int err;
 
 	for (; line < text + size; line = next) {
@@ -297,7 +281,7 @@ static int read_lines(struct reader *r, char *text, size_t size, struct plan *pl
 		if (r->line == 1) {
 			if (strncmp(line, MAGIC, sizeof(MAGIC) - 1))
 				return damaged(r, -EINVAL, "not a plan");
-			if (strtol(line + sizeof(MAGIC) - 1, NULL, 10) != FORMAT)
+			if (parse_u64(line + sizeof(MAGIC) - 1, FORMAT, FORMAT, &format))
 				return damaged(r, -ENOTSUP, "a plan of another format: '%.32s'",
 					       line);
 		} else if (!strncmp(line, "end ", 4)) {
@@ -322,7 +306,7 @@ static int read_lines(struct reader *r, char *text, size_t size, struct plan *pl
 int plan_parse(const char *text, size_t size, const char *name, struct plan *plan, char *why,
 	       size_t why_size)
 {
-	struct reader r = {.name = name, .original = text, .why = why, .why_size = why_size};
+	struct reader r = { .name = name, .original = text, .why = why, .why_size = why_size };
 	char *copy = malloc(size + 1);
 	int err;
 
@@ -405,7 +389,7 @@ static int source_tree(char *directory, size_t size)
 int plan_find(const struct kernel_id *kernel, const char *path, struct plan *plan, char *why,
 	      size_t why_size)
 {
-	const char *directories[] = {"/etc/ksmtrace/plans", PREFIX "/share/ksmtrace/plans", NULL};
+	const char *directories[] = { "/etc/ksmtrace/plans", PREFIX "/share/ksmtrace/plans", NULL };
 	char hex[2 * BUILD_ID_MAX + 1], tree[PATH_MAX], name[PATH_MAX + sizeof(hex) + 8];
 	size_t i;
 	int err;

@@ -40,8 +40,8 @@ struct plan {
 };
 
 /*
- * Writes plan to path (NULL: standard output). A file appears whole or not at all, readable
- * for all. Returns 0 or a negative errno.
+ * Writes plan to path, as output_open() has it ("-": standard output). A file appears whole or
+ * not at all. Returns 0 or a negative errno; the error is logged.
  */
 int plan_save(const struct plan *plan, const char *path);
 

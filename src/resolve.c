@@ -259,6 +259,22 @@ int resolver_sites(struct resolver *r, enum ksmtrace_function fn, enum site_sour
 	return err;
 }
 
+unsigned int resolver_more_sites(struct resolver *r, enum ksmtrace_function fn,
+				 struct fn_sites *sites)
+{
+	enum site_source source = SITE_NONE;
+	char why[WHY_MAX];
+
+	if (r->debuginfo)
+		source = SITE_DEBUGINFO;
+	else if (r->plan_opened.tried && !r->plan_opened.err)
+		source = SITE_PLAN;
+	if (source != SITE_NONE && !find_sites(r, fn, source, sites, why, sizeof(why)))
+		return sites->entries;
+	memset(sites, 0, sizeof(*sites));
+	return 0;
+}
+
 /* The hash that one function's code computes; remembers the symbol that it calls for it. */
 static enum ksm_hash hash_of(struct resolver *r, const struct code *code, char *evidence,
 			     size_t size)
@@ -319,6 +335,15 @@ int resolver_sites(struct resolver *resolver, enum ksmtrace_function fn, enum si
 	snprintf(why, why_size, "this program was built without the libraries that find inlined "
 				"functions (WITH_DEBUGINFO=0)");
 	return -ENOTSUP;
+}
+
+unsigned int resolver_more_sites(struct resolver *resolver, enum ksmtrace_function fn,
+				 struct fn_sites *sites)
+{
+	(void)resolver;
+	(void)fn;
+	memset(sites, 0, sizeof(*sites));
+	return 0;
 }
 
 const char *resolver_hash(struct resolver *resolver, char *evidence, size_t size,

@@ -29,6 +29,14 @@ void resolver_free(struct resolver *resolver);
 int resolver_sites(struct resolver *resolver, enum ksmtrace_function fn, enum site_source source,
 		   struct fn_sites *sites, char *why, size_t why_size);
 
+/*
+ * The sites of copies of fn that are inlined although fn is also out of line, from a plan or
+ * debug info that was opened for another function before: machine code alone cannot tell that
+ * there is none. Returns how many entries there are; *sites is all zero when there are none.
+ */
+unsigned int resolver_more_sites(struct resolver *resolver, enum ksmtrace_function fn,
+				 struct fn_sites *sites);
+
 /* The hash that ksmd's code computes: "xxh64", "xxh32", "jhash2", "crc32c" or "unknown", with
  * the evidence. *symbol is the function that computes it, or NULL. */
 const char *resolver_hash(struct resolver *resolver, char *evidence, size_t size,

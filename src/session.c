@@ -15,12 +15,14 @@ int session_init(struct session *s)
 	s->sharing_before = s->sharing_after = -1;
 	s->profit_after = INT64_MIN;
 	s->hash = "unknown";
+	s->pages_growth = KSMTRACE_UNKNOWN;
 	for (fn = 0; fn < FN_COUNT; fn++) {
 		s->means[fn] = gsl_rstat_alloc();
 		if (!s->means[fn]) {
 			session_release(s);
 			return -ENOMEM;
 		}
+		stats_batches_init(&s->batches[fn]);
 	}
 	return 0;
 }
@@ -87,9 +89,14 @@ static void add_means(struct session *s, const struct scan_record *record)
 	/* Only where a record is one scan is its mean a scan's mean. */
 	if (record->covers != 1)
 		return;
-	for (fn = 0; fn < FN_COUNT; fn++)
-		if (record->fn[fn].count)
-			gsl_rstat_add(fn_stat_mean(&record->fn[fn]), s->means[fn]);
+	for (fn = 0; fn < FN_COUNT; fn++) {
+		double mean = fn_stat_mean(&record->fn[fn]);
+
+		if (!record->fn[fn].count)
+			continue;
+		gsl_rstat_add(mean, s->means[fn]);
+		stats_batches_add(&s->batches[fn], mean);
+	}
 }
 
 static void add_line(struct line *to, const struct line *from)
@@ -158,6 +165,7 @@ void session_scan(struct session *s, const struct scan_record *r)
 		s->pages = KSMTRACE_UNKNOWN;
 	else if (s->pages != KSMTRACE_UNKNOWN)
 		s->pages += r->pages;
+	s->pages_growth = r->pages_growth;
 	s->scan_wall_ns += r->wall_ns;
 	s->scan_cpu_ns += r->cpu_ns;
 	s->ksmd_cpu_ns = r->clock_ns - r->first_clock_ns;
@@ -236,6 +244,14 @@ void session_scan_means(const struct session *s, enum ksmtrace_function fn,
 	means->scans = gsl_rstat_n(s->means[fn]);
 	means->mean_ns = means->scans ? gsl_rstat_mean(s->means[fn]) : 0.0;
 	means->variance_ns2 = means->scans > 1 ? gsl_rstat_variance(s->means[fn]) : 0.0;
+	means->batches = stats_batches_sum_up(&s->batches[fn]);
+}
+
+double session_tracing_cost(const struct session *s)
+{
+	if (!s->pages || s->pages == KSMTRACE_UNKNOWN || s->call_ns <= 0)
+		return NAN;
+	return s->call_ns * (double)s->recorded_calls / (double)s->pages;
 }
 
 uint64_t session_unaccounted(const struct session *s)

@@ -15,6 +15,8 @@
 #include "hook.h"
 #include "host.h"
 #include "ksm.h"
+#include "recording.h"
+#include "stats.h"
 #include "tracer.h"
 
 /* A scan, or all scans of an interval, as a line of output shows it. */
@@ -52,9 +54,8 @@ struct scan_means {
 	uint64_t scans;
 	double mean_ns;
 	double variance_ns2;
+	struct stats_batch_summary batches; /* of neighbours, which are not independent */
 };
-
-
 
 #define SINKS_MAX 6
 
@@ -64,16 +65,18 @@ struct session {
 	const char *hash; /* as in struct survey */
 	unsigned int functions; /* mask of those that are timed */
 	unsigned int requested; /* mask of those that were asked for */
+	const struct recording *baseline; /* to compare with, or NULL; owned by the caller */
 	struct hook hook[FN_COUNT];
 	struct ksm_value *setting; /* released with the session */
 	size_t settings;
 	uint64_t started_ns; /* CLOCK_REALTIME when armed */
 	int64_t realtime_offset_ns; /* CLOCK_REALTIME - CLOCK_MONOTONIC */
 	uint64_t interval_ns; /* 0: a line a scan */
+	double call_ns; /* as tracer_call_ns() */
 
 	/* what was counted */
 	uint64_t scans, passes, pages;
-	bool pages_by_kernel; /* pages is the kernel's count, not ours of calls */
+	uint64_t pages_growth; /* of pages_scanned, from the first scan's begin to the last's end */
 	uint64_t scan_wall_ns, scan_cpu_ns;
 	uint64_t ksmd_cpu_ns; /* from the first scan's begin to the last one's end */
 	uint64_t elapsed_ns; /* from arming to the end of the run */
@@ -90,6 +93,7 @@ struct session {
 	struct sink sink[SINKS_MAX];
 	unsigned int sinks;
 	gsl_rstat_workspace *means[FN_COUNT];
+	struct stats_batches batches[FN_COUNT]; /* of the same means */
 	struct line open; /* the interval's line so far */
 	bool open_used;
 	uint64_t interval_end_ns; /* CLOCK_MONOTONIC */
@@ -121,6 +125,10 @@ void session_end(struct session *s, uint64_t now_ns);
 
 void session_scan_means(const struct session *s, enum ksmtrace_function fn,
 			struct scan_means *means);
+
+/* The programs' share in ksmd's time, ns a page: what it costs to get into them comes on top.
+ * NAN when calls, pages or their cost are not known. */
+double session_tracing_cost(const struct session *s);
 
 /* Calls that the kernel counted and no record told of: 0 unless something is wrong. */
 uint64_t session_unaccounted(const struct session *s);

@@ -8,7 +8,8 @@
 #include "recording.h"
 #include "session.h"
 
-/* The live table, a line at a time. The stream stays the caller's. */
+/* The live table, a line at a time. The stream stays the caller's. With a baseline in the session
+ * each mean has its change against it in a column beside it. */
 struct sink sink_table(FILE *stream);
 
 /* The summary at the end, for people. */
@@ -22,5 +23,10 @@ struct sink sink_scans_csv(FILE *stream);
 
 /* Fills an empty recording from a finished session. Returns 0 or -ENOMEM. */
 int session_to_recording(const struct session *session, struct recording *recording);
+
+/* A finished session compared with a recording, which is used up: as text, or as a JSON line.
+ * file is what the recording is called. Returns 0 or a negative errno. */
+int baseline_compare(FILE *stream, const char *file, struct recording *baseline,
+		     const struct session *session, bool json);
 
 #endif

@@ -17,6 +17,7 @@ enum {
 	KEY_VMLINUX,
 	KEY_CSV,
 	KEY_SCANS_CSV,
+	KEY_BASELINE,
 	KEY_JSON,
 	KEY_STRICT,
 	KEY_SET,
@@ -109,6 +110,8 @@ static const struct argp_option trace_list[] = {
 	{ "interval", 'i', "SECONDS", 0, "One line an interval instead of one a scan", 2 },
 	{ "csv", KEY_CSV, "FILE", 0, "Write the histograms at the end (- is standard output)", 2 },
 	{ "scans-csv", KEY_SCANS_CSV, "FILE", 0, "Write one row a scan", 2 },
+	{ "baseline", KEY_BASELINE, "FILE.csv", 0,
+	  "Show each mean against that recording, live, and compare with it at the end", 2 },
 	{ "json", KEY_JSON, NULL, 0, "JSON lines on standard output instead of the table", 2 },
 	{ "quiet", 'q', NULL, 0, "No table, no summary, no notices: only files and errors", 2 },
 	{ "strict", KEY_STRICT, NULL, 0, "Exit with status 1 when a cross-check fails", 2 },
@@ -158,6 +161,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	case KEY_SCANS_CSV:
 		o->scans_csv = arg;
 		return 0;
+	case KEY_BASELINE:
+		o->baseline = arg;
+		return 0;
 	case KEY_JSON:
 		o->json = true;
 		return 0;
@@ -177,7 +183,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		return 0;
 	case ARGP_KEY_ARG:
 		options_usage_error(state, arg, NULL,
-				    "no such command (there are: hooks, workload)");
+				    "no such command (there are: compare, hooks, workload)");
 	default:
 		return ARGP_ERR_UNKNOWN;
 	}
@@ -203,12 +209,13 @@ void trace_options_parse(int argc, char **argv, struct trace_options *options)
 		.doc = "Shows what KSM's scanning costs on this kernel: how long ksm_do_scan, "
 		       "cmp_and_merge_page and calc_checksum take in ksmd, live, a line a scan, "
 		       "and at the end as histograms.\v"
-		       "Other commands: ksmtrace hooks, ksmtrace workload; each has --help.\n\n"
+		       "Other commands: ksmtrace compare, hooks, workload; each has --help.\n\n"
 		       "Examples:\n"
 		       "  ksmtrace                          live, until Ctrl-C\n"
 		       "  ksmtrace --workload -p 3          something to see: memory to merge, "
 		       "three passes\n"
 		       "  ksmtrace -d 60 --csv before.csv   a recording of a minute\n"
+		       "  ksmtrace --baseline before.csv    live, against that recording\n"
 		       "  ksmtrace --set sleep_millisecs=20 -i 1   a line a second\n",
 		.children = children,
 	};

@@ -24,6 +24,7 @@ struct trace_options {
 	uint64_t scans, passes;
 	uint64_t interval_ns; /* 0: a line a scan */
 	const char *csv, *scans_csv;
+	const char *baseline; /* a recording to compare with, or NULL */
 	bool json, quiet, strict;
 	struct assignment set[SET_MAX];
 	unsigned int sets;

@@ -32,6 +32,7 @@ struct tracer {
 	uint64_t next_seq;
 	uint64_t lost_records;
 	uint64_t missed;
+	double call_ns;
 };
 
 static void find_programs(struct tracer *t)
@@ -58,8 +59,8 @@ static int choose_programs(struct tracer *t, const struct tracer_config *config)
 		struct programs *p = &t->program[fn];
 		bool wanted = config->functions & 1U << fn;
 		bool trampoline = wanted && hook->rung == RUNG_FENTRY;
-		bool probe = wanted && (hook->rung == RUNG_KPROBE || hook->rung == RUNG_INLINED ||
-					hook->rung == RUNG_STANDIN);
+		bool probe = wanted && (hook->rung == RUNG_KPROBE || hook->rung == RUNG_STANDIN ||
+					hook->sites.entries);
 
 		bpf_program__set_autoload(p->fentry, trampoline);
 		bpf_program__set_autoload(p->fexit, trampoline);
@@ -96,6 +97,27 @@ static void configure(struct tracer *t, const struct tracer_config *config)
 		ro->pass_limit = config->pass_limit;
 }
 
+/* Before anything is attached: the best of some runs, so that an interrupt does no harm; then
+ * all is as if it had not been. */
+static void calibrate(struct tracer *t)
+{
+	struct ksmtrace_bpf__bss *bss = t->skel->bss;
+	uint64_t best = UINT64_MAX;
+	int i;
+
+	for (i = 0; i < 20; i++) {
+		LIBBPF_OPTS(bpf_test_run_opts, opts);
+
+		bss->armed = bss->in_scan = true;
+		if (bpf_prog_test_run_opts(bpf_program__fd(t->skel->progs.calibrate), &opts))
+			break;
+		if (bss->calibration_ns < best)
+			best = bss->calibration_ns;
+	}
+	memset(bss, 0, sizeof(*bss));
+	t->call_ns = best == UINT64_MAX ? 0 : (double)best / CALIBRATION_CALLS;
+}
+
 /* --- attaching ------------------------------------------------------------------------------------ */
 
 static int keep(struct tracer *t, struct bpf_link *link)
@@ -129,8 +151,7 @@ static int attach_sites(struct tracer *t, struct bpf_program *program, const str
 	return err;
 }
 
-/* Exits first: a function that is entered while they are attached is seen leaving. */
-static int attach_hook(struct tracer *t, const struct hook *hook, struct programs *p)
+static int attach_function(struct tracer *t, const struct hook *hook, struct programs *p)
 {
 	int err;
 
@@ -142,13 +163,20 @@ static int attach_hook(struct tracer *t, const struct hook *hook, struct program
 	case RUNG_STANDIN:
 		err = attach_probe(t, p->leave, hook->symbol, 0, true);
 		return err ? err : attach_probe(t, p->enter, hook->symbol, 0, false);
-	case RUNG_INLINED:
-		err = attach_sites(t, p->leave, hook->sites.exit, hook->sites.exits);
-		return err ? err : attach_sites(t, p->enter, hook->sites.entry,
-						hook->sites.entries);
 	default:
 		return 0; /* the scheduler hook is there in any case */
 	}
+}
+
+/* Exits first: a function that is entered while they are attached is seen leaving. Inlined
+ * copies may be there beside the function itself. */
+static int attach_hook(struct tracer *t, const struct hook *hook, struct programs *p)
+{
+	int err = attach_function(t, hook, p);
+
+	if (!err)
+		err = attach_sites(t, p->leave, hook->sites.exit, hook->sites.exits);
+	return err ? err : attach_sites(t, p->enter, hook->sites.entry, hook->sites.entries);
 }
 
 static void detach_since(struct tracer *t, unsigned int links)
@@ -285,6 +313,7 @@ int tracer_open(const struct tracer_config *config, const struct tracer_events *
 		log_error("cannot map the ring buffer: %s", strerror(-err));
 		goto fail;
 	}
+	calibrate(t);
 	err = attach(t, config);
 	if (err)
 		goto fail;
@@ -303,6 +332,11 @@ unsigned int tracer_functions(const struct tracer *tracer)
 bool tracer_sees_passes(const struct tracer *tracer)
 {
 	return tracer->skel->bss->has_passes;
+}
+
+double tracer_call_ns(const struct tracer *tracer)
+{
+	return tracer->call_ns;
 }
 
 void tracer_arm(struct tracer *tracer, bool ksmd_sleeps)
@@ -394,6 +428,7 @@ void tracer_losses(const struct tracer *tracer, struct tracer_losses *losses)
 	losses->missed = tracer->missed;
 	losses->folded = bss->folded;
 	losses->clock_errors = bss->clock_errors;
+	losses->missed_switches = bss->missed_switches;
 	for (fn = 0; fn < FN_COUNT; fn++) {
 		losses->unmatched_entries[fn] = bss->unmatched_entries[fn];
 		losses->unmatched_exits[fn] = bss->unmatched_exits[fn];

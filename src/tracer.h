@@ -38,6 +38,7 @@ struct tracer_losses {
 	uint64_t unmatched_entries[FN_COUNT];
 	uint64_t unmatched_exits[FN_COUNT];
 	uint64_t clock_errors;
+	uint64_t missed_switches; /* ksmd's returns to a CPU, found out afterwards */
 };
 
 /*
@@ -51,6 +52,10 @@ int tracer_open(const struct tracer_config *config, const struct tracer_events *
 /* The functions that are really hooked, and whether passes are told by tracepoint. */
 unsigned int tracer_functions(const struct tracer *tracer);
 bool tracer_sees_passes(const struct tracer *tracer);
+
+/* What the programs take for one call, both hooks together, in ns, measured here; without what
+ * it costs to get into them. 0 when it could not be measured (before Linux 5.10). */
+double tracer_call_ns(const struct tracer *tracer);
 
 /* Counting starts with the next scan. ksmd_sleeps: ksmd is known to be between two scans. */
 void tracer_arm(struct tracer *tracer, bool ksmd_sleeps);

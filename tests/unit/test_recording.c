@@ -79,6 +79,8 @@ static void a_session_becomes_a_complete_recording(void **state)
 	strcpy(s.setting->text, "200");
 	s.settings = 1;
 	s.pages = KSMTRACE_UNKNOWN;
+	s.sharing_after = 7;
+	s.profit_after = -4096;
 	h.total = (struct fn_stat){ 2, 2800, 1300, 1500 };
 	h.bucket[bucket_index(1300)] = 1;
 	h.bucket[bucket_index(1500)] = 1;
@@ -94,6 +96,8 @@ static void a_session_becomes_a_complete_recording(void **state)
 	assert_string_equal(recording_get(&r, "hook.calc_checksum"), "inlined machine-code");
 	assert_string_equal(recording_get(&r, "hook.ksm_do_scan"), "none");
 	assert_string_equal(recording_get(&r, "pages"), "unknown");
+	assert_string_equal(recording_get(&r, "pages_sharing"), "7");
+	assert_string_equal(recording_get(&r, "general_profit"), "-4096");
 	assert_null(recording_get(&r, "stat.ksm_do_scan"));
 	recording_release(&r);
 	session_release(&s);

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# shellcheck shell=sh
+# shellcheck shell=sh disable=SC2086,SC2317 # paths without spaces; functions passed on
 # In the guest: runs the tool in all ways that tests/vm/run judges and leaves what
 # it printed and wrote, and the kernel's own numbers, in /out.
 ksm=/sys/kernel/mm/ksm
@@ -62,26 +62,56 @@ try memcmp $tool --workload=8 -p 2 -f memcmp_pages --set pages_to_scan=500 \
 	--set sleep_millisecs=10 --csv /out/memcmp.csv
 leftovers memcmp
 
-# A run that sees all that ksmd does: KSM is turned on after the tool is armed, and off
-# before the tool ends (the write to run waits for the end of the scan).
+# counted NAME OPTION... -- COMMAND...: a run that sees all that ksmd does. KSM is turned on
+# after the tool is armed, and off before the tool ends (the write to run waits for the end of
+# the scan); COMMAND runs in between, with the tool's process in $tracer.
+counted() {
+	name=$1
+	shift
+	options=
+	while [ "$1" != -- ]; do
+		options="$options $1"
+		shift
+	done
+	shift
+	pages_scanned >/out/"$name".before
+	$tool $options --csv /out/"$name".csv --scans-csv /out/"$name"-scans.csv \
+		>/out/"$name".out 2>/out/"$name".err &
+	tracer=$!
+	timeout 30 sh -c "until grep -q TIME /out/$name.out; do sleep 0.2; done"
+	echo 1 >$ksm/run
+	"$@"
+	echo 0 >$ksm/run
+	sleep 0.5
+	kill -TERM $tracer
+	wait $tracer
+	echo $? >/out/"$name".status
+	pages_scanned >/out/"$name".after
+}
+
+two_passes() {
+	passes=$(($(cat $ksm/full_scans) + 2))
+	timeout 60 sh -c "until [ \$(cat $ksm/full_scans) -ge $passes ]; do sleep 0.2; done"
+}
+
+# The tool is stopped while ksmd goes on without a pause, far longer than its buffer lasts.
+stopped_reader() {
+	sleep 1
+	kill -STOP $tracer
+	sleep 20
+	kill -CONT $tracer
+	sleep 1
+}
+
 $tool workload --processes 2 --size 8 --duplicate 50 --zero 10 --volatile 10 >/tmp/workload &
 workload=$!
 timeout 30 sh -c 'until grep -q ready /tmp/workload; do sleep 0.2; done'
 echo 500 >$ksm/pages_to_scan
-passes=$(($(cat $ksm/full_scans) + 2))
-pages_scanned >/out/counted.before
-$tool --csv /out/counted.csv --scans-csv /out/counted-scans.csv \
-	>/out/counted.out 2>/out/counted.err &
-tracer=$!
-timeout 30 sh -c 'until grep -q TIME /out/counted.out; do sleep 0.2; done'
-echo 1 >$ksm/run
-timeout 60 sh -c "until [ \$(cat $ksm/full_scans) -ge $passes ]; do sleep 0.2; done"
-echo 0 >$ksm/run
-sleep 0.5
-kill -TERM $tracer
-wait $tracer
-echo $? >/out/counted.status
-pages_scanned >/out/counted.after
+counted counted -- two_passes
+echo 1 >$ksm/pages_to_scan
+echo 0 >$ksm/sleep_millisecs
+counted stopped -i 5 -- stopped_reader
+sed -n 's/^sleep_millisecs=//p' /out/settings >$ksm/sleep_millisecs
 sed -n 's/^pages_to_scan=//p' /out/settings >$ksm/pages_to_scan
 kill $workload
 wait $workload
