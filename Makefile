@@ -28,9 +28,10 @@ PKG_CONFIG ?= pkg-config
 WITH_DEBUGINFO ?= 1
 BUILD := build
 
+SILENT := $(findstring s,$(filter-out -%,$(firstword $(MAKEFLAGS))))
 ifneq ($(V),1)
 Q := @
-say = @printf '  %-8s%s\n' $(1) '$(patsubst $(CURDIR)/%,%,$(2))'
+say = $(if $(SILENT),,@printf '  %-8s%s\n' $(1) '$(patsubst $(CURDIR)/%,%,$(2))')
 endif
 
 # bpftool is in a directory for root only on some distributions.
@@ -50,8 +51,8 @@ ifeq ($(WITH_DEBUGINFO),0)
 # Left out: what includes these libraries, and the tests of what decodes code. Other files that
 # only those need are compiled all the same; the linker leaves them out of the program.
 SRC := $(filter-out $(shell grep -lE '^#include <(capstone/|dwarf|elfutils/)' $(SRC)),$(SRC))
-TEST_SRC := $(filter-out $(shell for t in $(TEST_SRC); do $(CC) -MM -Isrc -I. $$t 2>/dev/null | \
-	grep -q 'src/code\.h' && echo $$t; done),$(TEST_SRC))
+TEST_SRC := $(filter-out $(shell for t in $(TEST_SRC); do $(CC) -MM -MG -Isrc -I. $$t | \
+	grep -q 'src/code\.h' && echo $$t; done 2>/dev/null),$(TEST_SRC))
 endif
 FUZZ_SRC := $(sort $(wildcard tests/fuzz/fuzz_*.c))
 OBJ := $(SRC:%.c=$(BUILD)/%.o)
@@ -89,13 +90,16 @@ COMPILE = $(CC) -std=gnu11 $(WARN) $(if $(filter 1,$(WERROR)),-Werror) $(SANITIZ
 COMPILE_BPF = $(CLANG) -g -O2 -Wall -Wextra -Wno-unused-parameter $(if $(filter 1,$(WERROR)),-Werror) \
 	-target bpf -mcpu=v3 -I. $(LIBBPF_CFLAGS)
 LINK = $(CC) $(if $(filter 1,$(STATIC)),-static) $(SANITIZE_FLAGS) $(CFLAGS) $(LDFLAGS)
+DEFINES :=
+TEST_LIBS :=
 LIBS = $(LIBBPF_LIBS) $(shell $(PKG_CONFIG) $(if $(filter 1,$(STATIC)),--static) --libs $(PACKAGES)) -lm
 
 # Of this tree only, not of one that it was unpacked into.
-REVISION := $(if $(wildcard .git),$(shell git describe --always --dirty 2>/dev/null))
+REVISION := $(if $(wildcard .git),$(shell git -c safe.directory='$(CURDIR)' \
+	describe --always --dirty 2>/dev/null))
 
 .PHONY: all bpf check check-build check-fuzz check-live check-unit check-vm clean deps \
-	fuzzers help install units
+	fuzzers help install units FORCE
 all: $(BUILD)/ksmtrace
 
 # --- what must be there: one line for the first thing that is not -------------------------------
@@ -117,6 +121,8 @@ $(call need_tool,$(PKG_CONFIG),pkg-config)
 $(if $(LIBBPF),,$(call need_lib,libbpf,libbpf-dev,1.1))
 $(foreach l,$(LIBRARIES),$(call need_lib,$(firstword $(subst :, ,$(l))),$(lastword $(subst :, ,$(l)))))
 $(if $(filter check check-unit units,$(GOALS)),$(call need_lib,cmocka,libcmocka-dev))
+$(if $(filter check-fuzz fuzzers,$(GOALS)),$(if $(wildcard $(shell $(CLANG) \
+	-print-resource-dir)/lib/*/libclang_rt.fuzzer*),,$(call missing,clang's libFuzzer,libclang-rt-dev)))
 else ifeq ($(LIBBPF)$(shell $(CLANG) -target bpf $(LIBBPF_CFLAGS) -include bpf/bpf_tracing.h \
 		-E -x c /dev/null >/dev/null 2>&1 && echo yes),)
 $(call missing,library libbpf 1.1 or newer,libbpf-dev)
@@ -124,7 +130,7 @@ endif
 endif
 
 deps:
-	$(Q)scripts/deps $(if $(findstring s,$(filter-out -%,$(firstword $(MAKEFLAGS)))),-q)
+	$(Q)scripts/deps $(if $(SILENT),-q)
 
 help:
 	@sed -n '3,/^$$/s/^# \{0,1\}//p' $(firstword $(MAKEFILE_LIST))
@@ -148,7 +154,6 @@ $(BUILD)/revision.h: export STAMP = $(REVISION_H)
 $(STAMPS): FORCE
 	@mkdir -p $(@D)
 	@printf '%s\n' "$$STAMP" | cmp -s - $@ || printf '%s\n' "$$STAMP" >$@
-.PHONY: FORCE
 FORCE:
 
 ifneq ($(LIBBPF),)
@@ -207,7 +212,9 @@ $(BUILD)/ksmtrace $(UNIT) $(FUZZ): $(BUILD)/libksmtrace.a $(LIBBPF) $(BUILD)/lin
 
 # --- tests --------------------------------------------------------------------------------------
 
-check: check-unit check-live
+check: $(UNIT) $(BUILD)/ksmtrace
+	$(Q)tests/unit/run $(UNIT)
+	$(Q)tests/live/run $(BUILD)/ksmtrace
 
 units: $(UNIT)
 check-unit: $(UNIT)

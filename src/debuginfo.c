@@ -3,6 +3,7 @@
 #include <dwarf.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -173,10 +174,11 @@ static int open_debuginfod(const struct kernel_id *kernel, struct debuginfo **re
 			   size_t why_size)
 {
 	static const Dwfl_Callbacks callbacks = { .find_debuginfo = dwfl_standard_find_debuginfo };
-	char *found = NULL, path[32];
+	char *found = NULL, link[32], path[PATH_MAX];
 	void *userdata = NULL;
 	Dwfl_Module *module;
-	int fd = -1, err;
+	ssize_t n;
+	int fd = -1;
 	Dwfl *dwfl;
 
 	if (!getenv("DEBUGINFOD_URLS") || !*getenv("DEBUGINFOD_URLS") || !kernel->build_id_size)
@@ -196,10 +198,14 @@ static int open_debuginfod(const struct kernel_id *kernel, struct debuginfo **re
 	free(found);
 	if (fd < 0)
 		return -ENOENT;
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-	err = open_file(path, kernel, result, why, why_size);
+	/* The file may be opened again later, so its own name is needed. */
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	n = readlink(link, path, sizeof(path) - 1);
 	close(fd);
-	return err;
+	if (n < 0)
+		return -errno;
+	path[n] = '\0';
+	return open_file(path, kernel, result, why, why_size);
 }
 
 static int search_files(const struct kernel_id *kernel, struct debuginfo **result, char *why,

@@ -404,6 +404,13 @@ int tracer_finish(struct tracer *tracer)
 	err = tracer_poll(tracer, 0);
 
 	last = bss->pending;
+	if (!tracer->skel->rodata->has_scan) {
+		last.pages = tracer->skel->rodata->pages_by_calls ?
+				     last.fn[FN_cmp_and_merge_page].count :
+				     KSMTRACE_UNKNOWN;
+		if (last.end_ns < last.begin_ns)
+			last.end_ns = last.begin_ns;
+	}
 	for (fn = 0; fn < FN_COUNT; fn++) {
 		struct histogram_record *h = &bss->histogram[fn];
 

@@ -62,6 +62,16 @@ try memcmp $tool --workload=8 -p 2 -f memcmp_pages --set pages_to_scan=500 \
 	--set sleep_millisecs=10 --csv /out/memcmp.csv
 leftovers memcmp
 
+# The other rungs, where a better one is there: they must work all the same.
+try rungs $tool --workload=8 -p 2 -f ksm_do_scan,memcmp_pages --hook ksm_do_scan=scheduler \
+	--hook memcmp_pages=kprobe --set pages_to_scan=500 --set sleep_millisecs=10 \
+	--csv /out/rungs.csv --scans-csv /out/rungs-scans.csv
+leftovers rungs
+
+# Without ksm_do_scan there are no scans, and calls count all the same.
+try alone $tool --workload=8 -d 3 -f cmp_and_merge_page --csv /out/alone.csv
+leftovers alone
+
 # counted NAME OPTION... -- COMMAND...: a run that sees all that ksmd does. KSM is turned on
 # after the tool is armed, and off before the tool ends (the write to run waits for the end of
 # the scan); COMMAND runs in between, with the tool's process in $tracer.
