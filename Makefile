@@ -6,7 +6,10 @@
 # make check            unit tests and live tests (the latter need root and KSM)
 # make check-fuzz       fuzzing, FUZZ_SECONDS=60 for each entry point
 # make check-build      the rules in this file
-# make check-vm         stock kernels in QEMU; KERNELS='6.1 6.12' for some only
+# make check-vm         stock kernels in QEMU; KERNELS='6.1-cloud' for some only
+# make check-sites      inlined functions in all of those kernels' files
+# make lab              kernels that differ only in KSM's hash, built and compared
+# make check-lab        a part of that, as a test
 # make install          to PREFIX=/usr/local, under DESTDIR=
 # make clean            removes build/
 #
@@ -98,8 +101,8 @@ LIBS = $(LIBBPF_LIBS) $(shell $(PKG_CONFIG) $(if $(filter 1,$(STATIC)),--static)
 REVISION := $(if $(wildcard .git),$(shell git -c safe.directory='$(CURDIR)' \
 	describe --always --dirty 2>/dev/null))
 
-.PHONY: all bpf check check-build check-fuzz check-live check-unit check-vm clean deps \
-	fuzzers help install units FORCE
+.PHONY: all bpf check check-build check-fuzz check-lab check-live check-sites check-unit \
+	check-vm clean deps fuzzers help install lab units FORCE
 all: $(BUILD)/ksmtrace
 
 # --- what must be there: one line for the first thing that is not -------------------------------
@@ -108,8 +111,9 @@ GOALS := $(filter-out clean deps help,$(or $(MAKECMDGOALS),all))
 missing = $(error ksmtrace: $(1) is missing (Debian package $(2)): run 'make deps')
 # $(call need_tool,command,package)  $(call need_lib,pkg-config name,package[,minimum version])
 need_tool = $(if $(shell PATH='$(PATH)'; command -v '$(1)' 2>/dev/null),,$(call missing,'$(1)',$(2)))
-need_lib = $(if $(shell $(PKG_CONFIG) --exists '$(1)$(if $(3), >= $(3))' && echo yes),,$(call \
-	missing,library $(1)$(if $(3), $(3) or newer),$(2)))
+have_lib = $(shell $(PKG_CONFIG) --exists $(1) && echo yes)
+need_lib = $(if $(call have_lib,'$(1)$(if $(3), >= $(3))'),,$(call missing,library $(1)$(if $(3), \
+	$(3) or newer),$(2)))
 
 ifneq ($(GOALS),)
 $(call need_tool,$(CLANG),clang)
@@ -119,7 +123,7 @@ $(foreach c,$(filter-out -%,$(CC)),$(call need_tool,$(c),$(or $(findstring clang
 $(call need_tool,$(BPFTOOL),bpftool)
 $(call need_tool,$(PKG_CONFIG),pkg-config)
 $(if $(LIBBPF),,$(call need_lib,libbpf,libbpf-dev,1.1))
-$(foreach l,$(LIBRARIES),$(call need_lib,$(firstword $(subst :, ,$(l))),$(lastword $(subst :, ,$(l)))))
+$(foreach l,$(if $(call have_lib,$(PACKAGES)),,$(LIBRARIES)),$(call need_lib,$(firstword $(subst :, ,$(l))),$(lastword $(subst :, ,$(l)))))
 $(if $(filter check check-unit units,$(GOALS)),$(call need_lib,cmocka,libcmocka-dev))
 $(if $(filter check-fuzz fuzzers,$(GOALS)),$(if $(wildcard $(shell $(CLANG) \
 	-print-resource-dir)/lib/*/libclang_rt.fuzzer*),,$(call missing,clang's libFuzzer,libclang-rt-dev)))
@@ -152,7 +156,7 @@ $(BUILD)/archive.flags: export STAMP = $(OBJ)
 $(BUILD)/prefix.flags: export STAMP = $(PREFIX)
 $(BUILD)/revision.h: export STAMP = $(REVISION_H)
 $(STAMPS): FORCE
-	@mkdir -p $(@D)
+	@test -d $(@D) || mkdir -p $(@D)
 	@printf '%s\n' "$$STAMP" | cmp -s - $@ || printf '%s\n' "$$STAMP" >$@
 FORCE:
 
@@ -234,7 +238,20 @@ check-fuzz:
 
 check-vm:
 	$(Q)$(MAKE) --no-print-directory BUILD=$(BUILD)/static STATIC=1 all
-	$(Q)KSMTRACE=$(BUILD)/static/ksmtrace tests/vm/run $(KERNELS)
+	$(Q)KSMTRACE=$(BUILD)/static/ksmtrace $(if $(KERNELS),tests/vm/run $(KERNELS),tests/vm/all)
+
+# The same site check on every kernel in tests/vm/kernels: their debug info is 5 GB.
+check-sites:
+	$(Q)$(MAKE) --no-print-directory BUILD=$(BUILD)/static STATIC=1 all
+	$(Q)KSMTRACE=$(BUILD)/static/ksmtrace tests/vm/sites $$(awk '/^[0-9]/ { print $$1 }' tests/vm/kernels)
+
+# Kernels that differ only in KSM's hash: built, measured and compared.
+lab:
+	$(Q)$(MAKE) --no-print-directory BUILD=$(BUILD)/static STATIC=1 all
+	$(Q)KSMTRACE=$(BUILD)/static/ksmtrace lab/run
+check-lab:
+	$(Q)$(MAKE) --no-print-directory BUILD=$(BUILD)/static STATIC=1 all
+	$(Q)KSMTRACE=$(BUILD)/static/ksmtrace lab/check
 
 # --- installing ---------------------------------------------------------------------------------
 

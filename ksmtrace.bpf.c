@@ -108,6 +108,14 @@ static __always_inline bool task_is_ksmd(struct task_struct *task)
 	return (name & 0xffffffffff) == 0x646d736b;
 }
 
+/* The same for a task that a tracepoint hands over: read without helpers, for a kernel that is
+ * locked down for confidentiality has none that read its memory. */
+static __always_inline bool tracepoint_task_is_ksmd(const struct task_struct *task)
+{
+	return (task->flags & PF_KTHREAD) && task->comm[0] == 'k' && task->comm[1] == 's' &&
+	       task->comm[2] == 'm' && task->comm[3] == 'd' && !task->comm[4];
+}
+
 static __always_inline bool current_is_ksmd(void)
 {
 	struct task_struct *task = (void *)bpf_get_current_task();
@@ -286,19 +294,18 @@ static __always_inline void enter(int fn)
 }
 
 /* Without scans to end a record, one is sent every tenth of a second. */
-static __always_inline void end_span(__u64 now, __u64 clock)
+static __always_inline void end_span(__u64 now, __u64 clock, __u64 begin)
 {
-	if (!pending.begin_ns) {
+	if (!pending.first_clock_ns)
+		pending.first_clock_ns = begin;
+	if (!pending.begin_ns)
 		pending.begin_ns = now;
-		if (!pending.first_clock_ns)
-			pending.first_clock_ns = clock;
-		return;
-	}
-	if (now - pending.begin_ns < histogram_period_ns / 10)
-		return;
+	/* Each time: the loader takes the last record as it is. */
 	pending.end_ns = now;
 	pending.clock_ns = clock;
 	pending.wall_ns = now - pending.begin_ns;
+	if (pending.wall_ns < histogram_period_ns / 10)
+		return;
 	pending.pages = pages_by_calls ? pending.fn[FN_cmp_and_merge_page].count : KSMTRACE_UNKNOWN;
 	send_pending(now);
 }
@@ -331,7 +338,7 @@ static __always_inline void leave(int fn)
 	}
 	count_call(fn, duration);
 	if (!has_scan)
-		end_span(now, clock);
+		end_span(now, clock, begin);
 }
 
 /* A function's hooks: the loader attaches the pair that its rung calls for. probe_* serve
@@ -427,9 +434,9 @@ int on_switch(unsigned long long *ctx)
 	struct task_struct *prev = (void *)ctx[1], *next = (void *)ctx[2];
 
 	if (!ksmd) {
-		if ((next->flags & PF_KTHREAD) && task_is_ksmd(next))
+		if (tracepoint_task_is_ksmd(next))
 			ksmd = (__u64)next;
-		else if ((prev->flags & PF_KTHREAD) && task_is_ksmd(prev))
+		else if (tracepoint_task_is_ksmd(prev))
 			ksmd = (__u64)prev;
 	}
 	if ((__u64)prev == ksmd) {

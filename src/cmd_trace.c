@@ -32,6 +32,7 @@ struct trace {
 	struct session session;
 	struct recording baseline;
 	struct output csv, scans_csv;
+	int64_t work_before; /* work_counter() at the begin */
 	uint64_t begun_ns; /* CLOCK_MONOTONIC, when the program started */
 };
 
@@ -93,9 +94,11 @@ static int start_workload(struct trace *t)
 	if (t->options.workload_mib < options.processes)
 		options.processes = 1;
 	options.mib = t->options.workload_mib / options.processes;
+	options.cancel_fd = run_signal_fd();
 	err = workload_start(&options, &t->workload, text, sizeof(text));
 	if (err) {
-		log_error("%s", text);
+		if (err != -EINTR)
+			log_error("%s", text);
 		return err;
 	}
 	workload_describe(&options, text, sizeof(text));
@@ -129,6 +132,12 @@ static int64_t read_or(const struct ksm *ksm, const char *name, int64_t otherwis
 	int64_t value;
 
 	return ksm_read_s64(ksm, name, &value) ? otherwise : value;
+}
+
+/* A counter of the kernel that grows while ksmd works (pages_scanned came with Linux 6.6). */
+static int64_t work_counter(const struct ksm *ksm)
+{
+	return read_or(ksm, "pages_scanned", read_or(ksm, "full_scans", 0));
 }
 
 static void describe(struct trace *t)
@@ -264,7 +273,11 @@ static void say_no_scan(const struct trace *t)
 		pages += value;
 	if (!ksm_read_u64(t->ksm, "pages_volatile", &value))
 		pages += value;
-	if (!pages)
+	if (work_counter(t->ksm) > t->work_before)
+		log_error("ended without one scan: ksmd did scan pages, but no hook saw a scan from "
+			  "its begin to its end; a longer run shows one, unless kprobes are switched "
+			  "off (/sys/kernel/debug/kprobes/enabled is 0)");
+	else if (!pages)
 		log_error("ended without one scan: no process has memory marked as mergeable "
 			  "(madvise MADV_MERGEABLE); --workload makes some");
 	else
@@ -344,9 +357,16 @@ static enum exit_status finish(struct trace *t)
 	if (s->losses.lost_records || session_unaccounted(s))
 		log_warn("%" PRIu64 " records and %" PRIu64 " calls are missing: the figures are "
 			 "too low", s->losses.lost_records, session_unaccounted(s));
+	if (s->cut && s->hook[FN_ksm_do_scan].rung == RUNG_SCHEDULER &&
+	    read_or(t->ksm, "sleep_millisecs", 1) == 0)
+		log_warn("sleep_millisecs became 0 during the run: ksmd sleeps no more between "
+			 "scans, and the scheduler shows no scan since");
 	/* A reader that went away has seen enough. */
-	if (s->error == -EPIPE)
+	if (s->error == -EPIPE) {
 		s->error = 0;
+		if (!t->scans_csv.temporary)
+			output_abort(&t->scans_csv);
+	}
 	err = s->error;
 	if (err)
 		log_error("cannot write the results: %s", strerror(-err));
@@ -384,6 +404,7 @@ static enum exit_status trace(struct trace *t)
 
 	begin_ns = run_now_ns();
 	ksm_read_u64(t->ksm, "full_scans", &full_scans);
+	t->work_before = work_counter(t->ksm);
 	tracer_arm(t->tracer, ksmd_sleeps());
 	log_debug("armed %.0f ms after the start", (double)(run_now_ns() - t->begun_ns) / 1e6);
 	if (switch_ksm(t) || ksm_list(t->ksm, KSM_SETTINGS, &t->session.setting,
@@ -403,6 +424,7 @@ static enum exit_status set_up_and_trace(struct trace *t)
 	const struct trace_options *o = &t->options;
 	const char *sleep = trace_options_set(o, "sleep_millisecs");
 	uint64_t sleep_ms = 1;
+	int err;
 
 	if (load_baseline(t))
 		return EXIT_FAILED;
@@ -417,12 +439,21 @@ static enum exit_status set_up_and_trace(struct trace *t)
 	if ((o->csv && output_open(&t->csv, o->csv)) ||
 	    (o->scans_csv && output_open(&t->scans_csv, o->scans_csv)))
 		return EXIT_FAILED;
+	if (output_same(&t->csv, &t->scans_csv)) {
+		log_error("--csv and --scans-csv are the same file, %s", t->csv.path);
+		return EXIT_USAGE;
+	}
 	if (session_init(&t->session))
 		return EXIT_FAILED;
-	if (prepare_ksm(t) || start_workload(t))
+	if (prepare_ksm(t))
 		return EXIT_FAILED;
-	if (run_signals())
+	err = start_workload(t);
+	if (err && err != -EINTR)
+		return EXIT_FAILED;
+	if (run_signals()) {
+		log_error("ended without one scan: a signal came before tracing began");
 		return EXIT_NO_SCAN;
+	}
 	switch (open_tracer(t)) {
 	case 0:
 		break;

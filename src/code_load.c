@@ -307,7 +307,8 @@ static int add_chunk(struct loader *l, const char *symbol, uint64_t start, uint6
 	chunk->size = size;
 	err = l->image->read(l->image->context, start, chunk->bytes, size);
 	if (err)
-		return fail(l, err, "%s: its code cannot be read: %s", symbol, strerror(-err));
+		return fail(l, err, "%s: its code cannot be read: %s", symbol,
+			    err == -EPERM ? "not permitted (lockdown)" : strerror(-err));
 	if (l->image->restore)
 		l->image->restore(l->image->context, start, chunk->bytes, size);
 	return decode_chunk(l, chunk);

@@ -175,7 +175,8 @@ static const char *kprobe_error(int err)
 		       "allowed only with CONFIG_KPROBE_EVENTS_ON_NOTRACE)";
 	case -EACCES:
 	case -EPERM:
-		return "not permitted (CAP_PERFMON, lockdown)";
+		return "not permitted (lockdown, or kernel.perf_event_paranoid above 2 without "
+		       "CAP_SYS_ADMIN)";
 	default:
 		return strerror(-err);
 	}
@@ -390,8 +391,10 @@ void hook_resolve(const struct hook_env *env, enum ksmtrace_function fn,
 	if (choice->forced) {
 		if (choice->rung == RUNG_NONE)
 			add_note(hook, "switched off by --hook");
-		else
-			try_rung(env, fn, choice, choice->rung, hook);
+		else if (!try_rung(env, fn, choice, choice->rung, hook) && !*hook->note)
+			add_note(hook, choice->rung == RUNG_FENTRY ?
+					       "no symbol: the compiler inlined it" :
+					       "none of the hash functions is there");
 		return;
 	}
 	for (rung = RUNG_FENTRY; rung < RUNG_NONE; rung++)

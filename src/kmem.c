@@ -9,6 +9,7 @@
 #include <linux/bpf.h>
 #include <bpf/bpf.h>
 
+#include "host.h"
 #include "kmem.h"
 
 #define CHUNK 4096 /* reads never cross a page: the next one may not be mapped */
@@ -52,6 +53,16 @@ static int read_chunk(int prog, int map, uint64_t address, void *buffer, size_t 
 	return 0;
 }
 
+/* Where the kernel is locked down for confidentiality the helper that reads is unknown to it. */
+static int explain(int err)
+{
+	char mode[32];
+
+	if (err == -EINVAL && !host_lockdown(NULL, mode, sizeof(mode)) && strcmp(mode, "none") != 0)
+		return -EPERM;
+	return err;
+}
+
 int kmem_read(uint64_t address, void *buffer, size_t size)
 {
 	int map, prog, err = 0;
@@ -62,7 +73,7 @@ int kmem_read(uint64_t address, void *buffer, size_t size)
 	prog = load_reader(map);
 	if (prog < 0) {
 		close(map);
-		return prog;
+		return explain(prog);
 	}
 	while (size && !err) {
 		size_t n = CHUNK - address % CHUNK;

@@ -10,6 +10,8 @@
 #include "log.h"
 #include "output.h"
 
+#define TEMPORARY_END ".XXXXXX"
+
 static void release(struct output *out)
 {
 	free(out->path);
@@ -24,12 +26,14 @@ static int fail(struct output *out, const char *what, int err)
 	return err;
 }
 
-/* The permissions that a plain open() would have given: mkstemp() is stricter. */
+/* The owner and permissions that a plain open() would have given or left: mkstemp() is stricter. */
 static void usual_mode(int fd, const struct stat *old)
 {
 	mode_t mask = umask(0);
 
 	umask(mask);
+	if (old && fchown(fd, old->st_uid, old->st_gid))
+		log_debug("cannot set the owner of an output file: %s", strerror(errno));
 	if (fchmod(fd, old ? old->st_mode & 0777 : 0666 & ~mask))
 		log_debug("cannot set the mode of an output file: %s", strerror(errno));
 }
@@ -44,9 +48,17 @@ int output_open(struct output *out, const char *path)
 		out->stream = stdout;
 		return 0;
 	}
-	out->path = strdup(path);
+	if (!*path) {
+		log_error("cannot write a file without a name");
+		return -ENOENT;
+	}
+	/* What a symbolic link points to is replaced, not the link. */
+	out->path = realpath(path, NULL);
+	if (!out->path)
+		out->path = strdup(path);
 	if (!out->path)
 		return -ENOMEM;
+	path = out->path;
 	exists = !stat(path, &st);
 	if (exists && S_ISDIR(st.st_mode)) {
 		fail(out, "write", -EISDIR);
@@ -55,7 +67,7 @@ int output_open(struct output *out, const char *path)
 	}
 	if (exists && !S_ISREG(st.st_mode)) {
 		fd = open(path, O_WRONLY | O_CLOEXEC);
-	} else if (asprintf(&out->temporary, "%s.XXXXXX", path) < 0) {
+	} else if (asprintf(&out->temporary, "%s" TEMPORARY_END, path) < 0) {
 		out->temporary = NULL;
 		fd = -1;
 	} else {
@@ -78,6 +90,19 @@ int output_open(struct output *out, const char *path)
 		return err;
 	}
 	return 0;
+}
+
+bool output_same(const struct output *a, const struct output *b)
+{
+	char *x = a->temporary ? realpath(a->temporary, NULL) : NULL;
+	char *y = b->temporary ? realpath(b->temporary, NULL) : NULL;
+	/* The targets need not be there yet; the temporary files are, and only their ends differ. */
+	bool same = x && y && strlen(x) == strlen(y) &&
+		    !strncmp(x, y, strlen(x) - strlen(TEMPORARY_END));
+
+	free(x);
+	free(y);
+	return same;
 }
 
 int output_commit(struct output *out)

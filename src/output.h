@@ -3,6 +3,7 @@
 #ifndef KSMTRACE_OUTPUT_H
 #define KSMTRACE_OUTPUT_H
 
+#include <stdbool.h>
 #include <stdio.h>
 
 struct output {
@@ -13,9 +14,12 @@ struct output {
 
 /*
  * Opens path for writing: "-" is standard output; what exists and is no regular file (a
- * device, a pipe) is written directly. Returns 0 or a negative errno; the error is logged.
+ * device, a pipe) is written directly; a symbolic link stays one. Returns 0 or a negative errno; the error is logged.
  */
 int output_open(struct output *out, const char *path);
+
+/* Whether one would replace what the other has written. */
+bool output_same(const struct output *a, const struct output *b);
 
 /*
  * Flushes everything to the disk and puts the file in its place. The error of any write since

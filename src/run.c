@@ -3,6 +3,8 @@
 #include <errno.h>
 #include <signal.h>
 #include <time.h>
+#include <unistd.h>
+#include <sys/eventfd.h>
 
 #include "log.h"
 #include "run.h"
@@ -13,26 +15,44 @@
 #define SCAN_NOTICE_NS (1000 * NS_PER_MS)
 
 static volatile sig_atomic_t signals;
+static int signal_fd = -1;
 
 static void on_signal(int signal)
 {
+	const uint64_t one = 1;
+	int saved = errno;
+
 	(void)signal;
 	signals++;
+	if (signal_fd >= 0 && write(signal_fd, &one, sizeof(one)) < 0)
+		(void)0; /* it is readable already */
+	errno = saved;
 }
 
 void run_catch_signals(void)
 {
 	/* No SA_RESTART: the sleep between two polls ends at once. */
 	struct sigaction catch = { .sa_handler = on_signal }, ignore = { .sa_handler = SIG_IGN };
+	struct sigaction before;
 
+	signal_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	sigaction(SIGINT, &catch, NULL);
 	sigaction(SIGTERM, &catch, NULL);
+	/* Under nohup the run goes on without its terminal. */
+	if (!sigaction(SIGHUP, NULL, &before) && before.sa_handler != SIG_IGN)
+		sigaction(SIGHUP, &catch, NULL);
 	sigaction(SIGPIPE, &ignore, NULL);
+	sigaction(SIGXFSZ, &ignore, NULL);
 }
 
 int run_signals(void)
 {
 	return signals;
+}
+
+int run_signal_fd(void)
+{
+	return signal_fd;
 }
 
 uint64_t run_now_ns(void)

@@ -14,12 +14,15 @@ struct run_limits {
 	uint64_t passes; /* 0: none; only looked at where the kernel side cannot */
 };
 
-/* Lets SIGINT and SIGTERM end the run instead of the process; SIGPIPE is ignored: writing
- * fails instead. Call it before anything that has to be undone. */
+/* Lets SIGINT, SIGTERM and SIGHUP end the run instead of the process; SIGPIPE and SIGXFSZ are
+ * ignored: writing fails instead. Call it before anything that has to be undone. */
 void run_catch_signals(void);
 
 /* Whether such a signal came. */
 int run_signals(void);
+
+/* A descriptor that is readable from the first such signal on, or -1. */
+int run_signal_fd(void);
 
 uint64_t run_now_ns(void); /* CLOCK_MONOTONIC */
 

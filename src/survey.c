@@ -117,6 +117,10 @@ int survey_run(const struct survey_options *options, struct survey *survey)
 	env.resolver = resolver;
 	env.ksyms = ksyms;
 	env.btf = btf;
+	/* The kernel waits for ksmd to sleep before it lets go of an optimized kprobe. */
+	if (!options->scans_sleep)
+		log_info("sleep_millisecs is 0: while ksmd never sleeps, the kernel can take half a "
+			 "minute and more to attach or detach kprobes; with 1 it does not");
 	for (fn = 0; fn < FN_COUNT; fn++) {
 		if (!(options->functions & 1U << fn))
 			continue;

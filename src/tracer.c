@@ -303,8 +303,10 @@ int tracer_open(const struct tracer_config *config, const struct tracer_events *
 		err = ksmtrace_bpf__load(t->skel);
 	}
 	if (err) {
-		log_error("the kernel does not take the BPF programs: %s (-v shows why)",
-			  strerror(-err));
+		log_error("the kernel does not take the BPF programs: %s (-v shows why)%s",
+			  strerror(-err),
+			  err == -EPERM ? "; before Linux 5.11 they count as locked memory: "
+					  "ulimit -l unlimited" : "");
 		goto fail;
 	}
 	t->ring = ring_buffer__new(bpf_map__fd(t->skel->maps.ring), on_record, t, NULL);
@@ -420,7 +422,10 @@ int tracer_finish(struct tracer *tracer)
 		if (tracer->functions & 1U << fn)
 			tracer->events.histogram(tracer->events.arg, h);
 	}
-	if (calls || last.covers)
+	/* As of now: the record is as old as the last scan. */
+	last.pass = bss->has_passes ? bss->passes : KSMTRACE_UNKNOWN;
+	/* A scan that is still going on was cut off, whether or not calls in it were seen. */
+	if (calls || last.covers || bss->in_scan)
 		tracer->events.scan(tracer->events.arg, &last);
 	return err;
 }

@@ -248,13 +248,16 @@ static int await(struct workload *workload, enum step step, int cancel_fd, char 
 {
 	struct report report;
 	unsigned int i;
+	int ready;
 	ssize_t n;
 
 	for (i = 0; i < workload->count; i++) {
 		struct pollfd fds[] = { { .fd = workload->process[i].socket, .events = POLLIN },
 					{ .fd = cancel_fd, .events = POLLIN } };
 
-		if (poll(fds, 2, -1) < 0)
+		while ((ready = poll(fds, 2, -1)) < 0 && errno == EINTR && cancel_fd >= 0)
+			;
+		if (ready < 0)
 			return refuse(-errno, why, size, "interrupted");
 		if (fds[1].revents)
 			return refuse(-EINTR, why, size, "interrupted");

@@ -112,6 +112,13 @@ static void permissions_are_kept_and_new_ones_follow_the_umask(void **state)
 	write_text("b");
 	assert_int_equal(stat(path, &st), 0);
 	assert_int_equal(st.st_mode & 0777, 0604);
+	if (geteuid())
+		return;
+	assert_int_equal(chown(path, 1, 2), 0);
+	write_text("c");
+	assert_int_equal(stat(path, &st), 0);
+	assert_int_equal(st.st_uid, 1);
+	assert_int_equal(st.st_gid, 2);
 }
 
 static void a_missing_directory_is_an_error_at_once(void **state)
@@ -139,6 +146,56 @@ static void a_full_disk_is_found_at_the_commit_and_the_device_stays(void **state
 	assert_true(S_ISCHR(st.st_mode));
 }
 
+static void a_file_without_a_name_is_an_error_at_once(void **state)
+{
+	struct output out;
+
+	(void)state;
+	log_set_level(LOG_ERROR);
+	assert_int_equal(output_open(&out, ""), -ENOENT);
+	assert_null(out.stream);
+}
+
+static void a_symbolic_link_stays_one(void **state)
+{
+	struct output out;
+	struct stat st;
+	char link[80];
+
+	(void)state;
+	write_text("old");
+	snprintf(link, sizeof(link), "%s/link", directory);
+	assert_int_equal(symlink("x.csv", link), 0);
+	assert_int_equal(output_open(&out, link), 0);
+	fputs("new", out.stream);
+	assert_int_equal(output_commit(&out), 0);
+	assert_int_equal(lstat(link, &st), 0);
+	assert_true(S_ISLNK(st.st_mode));
+	unlink(link);
+	expect_text("new");
+}
+
+static void two_names_of_one_file_are_noticed(void **state)
+{
+	struct output a, b, c, device;
+	char other[80];
+
+	(void)state;
+	snprintf(other, sizeof(other), "%s/./x.csv", directory);
+	assert_int_equal(output_open(&a, path), 0);
+	assert_int_equal(output_open(&b, other), 0);
+	snprintf(other, sizeof(other), "%s/y.csv", directory);
+	assert_int_equal(output_open(&c, other), 0);
+	assert_int_equal(output_open(&device, "/dev/null"), 0);
+	assert_true(output_same(&a, &b));
+	assert_false(output_same(&a, &c));
+	assert_false(output_same(&device, &device));
+	output_abort(&a);
+	output_abort(&b);
+	output_abort(&c);
+	output_abort(&device);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -148,6 +205,9 @@ int main(void)
 		T(permissions_are_kept_and_new_ones_follow_the_umask),
 		T(a_missing_directory_is_an_error_at_once),
 		T(a_full_disk_is_found_at_the_commit_and_the_device_stays),
+		T(a_file_without_a_name_is_an_error_at_once),
+		T(a_symbolic_link_stays_one),
+		T(two_names_of_one_file_are_noticed),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
