@@ -17,6 +17,7 @@ const volatile bool has_scan = true; /* ksm_do_scan is timed: the others count i
 const volatile bool scan_by_scheduler = false; /* a scan is from ksmd waking to its sleeping */
 const volatile bool check_thread[FN_COUNT] = {}; /* hooked where other threads come by, too */
 const volatile bool switch_has_state = true; /* sched_switch's fourth argument, since 5.18 */
+const volatile bool may_read_memory = true; /* helpers that read the kernel's memory are there */
 const volatile bool pages_by_calls = false; /* a cmp_and_merge_page call is a page */
 const volatile __u64 pages_scanned_at = 0; /* addresses of the kernel's counters, or 0 */
 const volatile __u64 pages_sharing_at = 0;
@@ -122,7 +123,8 @@ static __always_inline bool current_is_ksmd(void)
 
 	if (ksmd)
 		return (__u64)task == ksmd;
-	if (!task_is_ksmd(task))
+	/* Else on_switch() will know it soon. */
+	if (!may_read_memory || !task_is_ksmd(task))
 		return false;
 	ksmd = (__u64)task;
 	return true;

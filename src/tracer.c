@@ -10,6 +10,7 @@
 #include <bpf/libbpf.h>
 
 #include "histogram.h"
+#include "host.h"
 #include "log.h"
 #include "tracer.h"
 #include "ksmtrace.skel.h"
@@ -78,8 +79,11 @@ static int choose_programs(struct tracer *t, const struct tracer_config *config)
 static void configure(struct tracer *t, const struct tracer_config *config)
 {
 	struct ksmtrace_bpf__rodata *ro = t->skel->rodata;
+	char mode[32];
 	int fn;
 
+	ro->may_read_memory = host_lockdown(NULL, mode, sizeof(mode)) ||
+			      strcmp(mode, "confidentiality") != 0;
 	ro->has_scan = config->functions & 1U << FN_ksm_do_scan;
 	ro->scan_by_scheduler = ro->has_scan &&
 				config->hook[FN_ksm_do_scan].rung == RUNG_SCHEDULER;
@@ -107,13 +111,21 @@ static void calibrate(struct tracer *t)
 
 	for (i = 0; i < 20; i++) {
 		LIBBPF_OPTS(bpf_test_run_opts, opts);
+		int err;
 
 		bss->armed = bss->in_scan = true;
-		if (bpf_prog_test_run_opts(bpf_program__fd(t->skel->progs.calibrate), &opts))
+		err = bpf_prog_test_run_opts(bpf_program__fd(t->skel->progs.calibrate), &opts);
+		if (err) {
+			log_debug("the cost of a call cannot be measured: %s", strerror(-err));
 			break;
+		}
 		if (bss->calibration_ns < best)
 			best = bss->calibration_ns;
 	}
+	if (!best)
+		log_warn("this kernel's clock is too coarse for single calls: it stood still over %d "
+			 "of them (see /sys/devices/system/clocksource/clocksource0)",
+			 CALIBRATION_CALLS);
 	memset(bss, 0, sizeof(*bss));
 	t->call_ns = best == UINT64_MAX ? 0 : (double)best / CALIBRATION_CALLS;
 }
