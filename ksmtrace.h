@@ -28,7 +28,7 @@ enum ksmtrace_function { KSMTRACE_FUNCTIONS(KSMTRACE_ENUM) FN_COUNT };
 #undef KSMTRACE_ENUM
 
 /* How many calls the loader has the programs go through to learn what one costs. */
-#define CALIBRATION_CALLS 256
+#define CALIBRATION_CALLS 32
 
 /* A value that this kernel gives no way to know. */
 #define KSMTRACE_UNKNOWN (~0ULL)
