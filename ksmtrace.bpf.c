@@ -59,6 +59,7 @@ __u64 scan_wall_begin = 0;
 __u64 scan_pages_begin = 0;
 __u64 scan_sharing_begin = 0;
 __u64 first_scan_pages = 0;
+__u64 scan_passes_begin = 0;
 __u64 pass_begin_ns = 0;
 __u64 histograms_sent_ns = 0;
 bool last_pass_done = false;
@@ -218,6 +219,7 @@ static __noinline int begin_scan(__u64 now, bool seen)
 		entered_at[fn] = 0;
 	in_scan = true;
 	scan_wall_begin = now;
+	scan_passes_begin = passes;
 	/* Else the counters are still known from the end of the scan before. */
 	if (seen || !scan_pages_begin) {
 		scan_pages_begin = kernel_counter(pages_scanned_at);
@@ -245,7 +247,7 @@ static __noinline int end_scan(__u64 now, __u64 clock)
 	scan_pages_begin = pages_now;
 	scan_sharing_begin = sharing_now;
 	/* To the scheduler it looks like a scan, too, when ksmd wakes and finds nothing to do. */
-	if (scan_by_scheduler && pages_scanned_at && !pages)
+	if (scan_by_scheduler && pages_scanned_at && !pages && passes == scan_passes_begin)
 		return 0;
 	if ((__s64)duration < 0) {
 		duration = 0;
