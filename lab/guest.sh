@@ -3,7 +3,7 @@
 # In the guest: one recording. /t/protocol says of which memory and for how long; the
 # rest is as published: KSM off while the memory is made, then 200 pages every 200 ms.
 # shellcheck source=/dev/null
-# shellcheck disable=SC2154 # workload and length are set there
+# shellcheck disable=SC2154 # workload and options are set there
 . /t/protocol
 tool=/t/ksmtrace
 
@@ -15,7 +15,7 @@ until grep -qs ready /out/workload; do
 	sleep 0.1
 done
 # shellcheck disable=SC2086
-$tool $length --set pages_to_scan=200 --set sleep_millisecs=200 --set run=1 \
+$tool $options --set pages_to_scan=200 --set sleep_millisecs=200 --set run=1 \
 	--csv /out/recording.csv --scans-csv /out/scans.csv >/out/output
 status=$?
 grep . /sys/kernel/mm/ksm/* >/out/ksm
