@@ -58,12 +58,14 @@ try run $tool --workload=32 -p 2 --set pages_to_scan=500 --set sleep_millisecs=1
 	--csv /out/run.csv --scans-csv /out/run-scans.csv
 leftovers run
 
-try memcmp $tool --workload=8 -p 2 -f memcmp_pages --set pages_to_scan=500 \
+# Here and below three passes: one may go to what an earlier workload left behind, the next only
+# computes checksums, and the third compares pages.
+try memcmp $tool --workload=8 -p 3 -f memcmp_pages --set pages_to_scan=500 \
 	--set sleep_millisecs=10 --csv /out/memcmp.csv
 leftovers memcmp
 
 # The other rungs, where a better one is there: they must work all the same.
-try rungs $tool --workload=8 -p 2 -f ksm_do_scan,memcmp_pages --hook ksm_do_scan=scheduler \
+try rungs $tool --workload=8 -p 3 -f ksm_do_scan,memcmp_pages --hook ksm_do_scan=scheduler \
 	--hook memcmp_pages=kprobe --set pages_to_scan=500 --set sleep_millisecs=10 \
 	--csv /out/rungs.csv --scans-csv /out/rungs-scans.csv
 leftovers rungs
@@ -71,9 +73,8 @@ leftovers rungs
 # Without ksm_do_scan there are no scans, and calls count all the same.
 try alone $tool --workload=8 -d 3 -f cmp_and_merge_page --csv /out/alone.csv
 leftovers alone
-# What such a run's last record holds counts, too, when it is the only one. Two passes: the first
-# may end at once, with what an earlier workload left behind.
-try short $tool --workload=8 -p 2 -f cmp_and_merge_page --csv /out/short.csv
+# What such a run's last record holds counts, too, when it is the only one.
+try short $tool --workload=8 -p 3 -f cmp_and_merge_page --csv /out/short.csv
 
 # counted NAME OPTION... -- COMMAND...: a run that sees all that ksmd does. KSM is turned on
 # after the tool is armed, and off before the tool ends (the write to run waits for the end of
