@@ -247,8 +247,11 @@ static __noinline int end_scan(__u64 now, __u64 clock)
 	scan_pages_begin = pages_now;
 	scan_sharing_begin = sharing_now;
 	/* To the scheduler it looks like a scan, too, when ksmd wakes and finds nothing to do. */
-	if (scan_by_scheduler && pages_scanned_at && !pages && passes == scan_passes_begin)
+	if (scan_by_scheduler && pages_scanned_at && !pages && passes == scan_passes_begin) {
+		if (!pending.covers)
+			pending.begin_ns = 0;
 		return 0;
+	}
 	if ((__s64)duration < 0) {
 		duration = 0;
 		clock_errors++;
@@ -345,8 +348,8 @@ static __always_inline void leave(int fn)
 		end_span(now, clock, begin);
 }
 
-/* A function's hooks: the loader attaches the pair that its rung calls for. probe_* serve
- * kprobe and kretprobe as well as kprobes at an inlined copy's sites. */
+/* A function's hooks: the loader attaches the pair that its rung calls for. enter_* and leave_*
+ * serve kprobe and kretprobe as well as kprobes at an inlined copy's sites. */
 #define HOOKS(symbol, shared)                                                                      \
 	SEC("fentry")                                                                              \
 	int fentry_##symbol(void *ctx)                                                             \

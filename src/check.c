@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "check.h"
+#include "log.h"
 
 static uint64_t calls(const struct session *s, enum ksmtrace_function fn)
 {
@@ -78,12 +79,20 @@ void check_session(const struct session *session, struct check check[CHECK_COUNT
 	check_pairs(session, &check[2]);
 }
 
-bool check_any_failed(const struct check check[CHECK_COUNT])
+bool check_and_tell(const struct session *session)
 {
+	struct check check[CHECK_COUNT];
+	bool hold = true;
 	int i;
 
-	for (i = 0; i < CHECK_COUNT; i++)
-		if (check[i].result == CHECK_FAILED)
-			return true;
-	return false;
+	check_session(session, check);
+	for (i = 0; i < CHECK_COUNT; i++) {
+		if (check[i].result != CHECK_FAILED)
+			continue;
+		log_warn("check %s failed: %s: a hook sees only part of the calls, or too many "
+			 "(ksmtrace hooks tells how each is observed, --hook FUNCTION=RUNG takes "
+			 "another way)", check[i].name, check[i].text);
+		hold = false;
+	}
+	return hold;
 }

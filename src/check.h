@@ -22,7 +22,7 @@ struct check {
  * record, that is, only from a sink or between polls. */
 void check_session(const struct session *session, struct check check[CHECK_COUNT]);
 
-/* Whether one has failed. */
-bool check_any_failed(const struct check check[CHECK_COUNT]);
+/* Makes all checks and logs a warning for each that has failed. Returns whether none has. */
+bool check_and_tell(const struct session *session);
 
 #endif

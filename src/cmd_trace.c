@@ -296,8 +296,10 @@ static int write_recording(struct trace *t)
 	if (!err)
 		recording_write(&recording, t->csv.stream);
 	recording_release(&recording);
-	if (err)
+	if (err) {
+		log_error("no memory for the recording");
 		return err;
+	}
 	return output_commit(&t->csv);
 }
 
@@ -329,21 +331,6 @@ static int compare_with_baseline(struct trace *t)
 	if (err)
 		log_error("cannot compare with %s: %s", o->baseline, strerror(-err));
 	return err;
-}
-
-/* Failed checks, told once; with --strict they are a failure. */
-static bool checks_hold(struct trace *t)
-{
-	struct check check[CHECK_COUNT];
-	int i;
-
-	check_session(&t->session, check);
-	for (i = 0; i < CHECK_COUNT; i++)
-		if (check[i].result == CHECK_FAILED)
-			log_warn("check %s failed: %s: a hook sees only part of the calls, or too "
-				 "many (--hook FUNCTION=RUNG takes another)", check[i].name,
-				 check[i].text);
-	return !check_any_failed(check);
 }
 
 static enum exit_status finish(struct trace *t)
@@ -379,7 +366,7 @@ static enum exit_status finish(struct trace *t)
 	written = write_recording(t);
 	if (!err)
 		err = written;
-	if (!checks_hold(t) && t->options.strict)
+	if (!check_and_tell(s) && t->options.strict)
 		return EXIT_FAILED;
 	if (err)
 		return EXIT_FAILED;
@@ -407,9 +394,12 @@ static enum exit_status trace(struct trace *t)
 	t->work_before = work_counter(t->ksm);
 	tracer_arm(t->tracer, ksmd_sleeps());
 	log_debug("armed %.0f ms after the start", (double)(run_now_ns() - t->begun_ns) / 1e6);
-	if (switch_ksm(t) || ksm_list(t->ksm, KSM_SETTINGS, &t->session.setting,
-				      &t->session.settings))
+	if (switch_ksm(t))
 		return EXIT_FAILED;
+	if (ksm_list(t->ksm, KSM_SETTINGS, &t->session.setting, &t->session.settings)) {
+		log_error("cannot read KSM's settings in %s", KSM_ROOT);
+		return EXIT_FAILED;
+	}
 	say_if_off(t);
 	session_begin(&t->session, begin_ns);
 	if (run_until_over(t->tracer, &t->session, t->ksm, &limits, begin_ns, full_scans)) {
@@ -443,8 +433,10 @@ static enum exit_status set_up_and_trace(struct trace *t)
 		log_error("--csv and --scans-csv are the same file, %s", t->csv.path);
 		return EXIT_USAGE;
 	}
-	if (session_init(&t->session))
+	if (session_init(&t->session)) {
+		log_error("no memory for the run's totals");
 		return EXIT_FAILED;
+	}
 	if (prepare_ksm(t))
 		return EXIT_FAILED;
 	err = start_workload(t);

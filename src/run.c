@@ -6,9 +6,11 @@
 #include <unistd.h>
 #include <sys/eventfd.h>
 
+#include "check.h"
 #include "log.h"
 #include "run.h"
 
+#define EARLY_SCANS   5 /* after so many a hook that sees too little shows */
 #define POLL_MS	      100
 #define NS_PER_MS     1000000ULL
 #define SCAN_WAIT_NS  (10 * 1000 * NS_PER_MS) /* for the scan under way at the end */
@@ -92,6 +94,7 @@ int run_until_over(struct tracer *tracer, struct session *session, const struct 
 {
 	bool poll = !tracer_sees_passes(tracer);
 	uint64_t now = begin_ns;
+	bool checked = false;
 	int err = 0;
 
 	while (!signals && !session->error && !err) {
@@ -117,6 +120,11 @@ int run_until_over(struct tracer *tracer, struct session *session, const struct 
 			err = 0;
 		now = run_now_ns();
 		session_tick(session, now);
+		/* At the end again, in full: but then a long run would be in vain. */
+		if (!checked && session->scans >= EARLY_SCANS) {
+			check_and_tell(session);
+			checked = true;
+		}
 	}
 	tracer_disarm(tracer);
 	wait_for_scan(tracer, run_now_ns());

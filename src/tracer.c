@@ -249,7 +249,7 @@ static int attach(struct tracer *t, const struct tracer_config *config)
 
 /* --- records -------------------------------------------------------------------------------------- */
 
-static bool in_sequence(struct tracer *t, uint64_t seq)
+static void check_sequence(struct tracer *t, uint64_t seq)
 {
 	if (seq != t->next_seq) {
 		t->lost_records += seq > t->next_seq ? seq - t->next_seq : 1;
@@ -257,7 +257,6 @@ static bool in_sequence(struct tracer *t, uint64_t seq)
 			 (unsigned long long)seq, (unsigned long long)t->next_seq);
 	}
 	t->next_seq = seq + 1;
-	return true;
 }
 
 static int on_record(void *arg, void *data, size_t size)
@@ -268,18 +267,18 @@ static int on_record(void *arg, void *data, size_t size)
 	if (size >= sizeof(struct scan_record) && *type == RECORD_SCAN) {
 		const struct scan_record *scan = data;
 
-		in_sequence(t, scan->seq);
+		check_sequence(t, scan->seq);
 		t->events.scan(t->events.arg, scan);
 	} else if (size >= sizeof(struct histogram_record) && *type == RECORD_HISTOGRAM) {
 		const struct histogram_record *histogram = data;
 
-		in_sequence(t, histogram->seq);
+		check_sequence(t, histogram->seq);
 		if (histogram->function < FN_COUNT)
 			t->events.histogram(t->events.arg, histogram);
 	} else if (size >= sizeof(struct pass_record) && *type == RECORD_PASS) {
 		const struct pass_record *pass = data;
 
-		in_sequence(t, pass->seq);
+		check_sequence(t, pass->seq);
 		t->events.pass(t->events.arg, pass);
 	} else {
 		log_error("a record of unknown type %u and size %zu: program and kernel side do not "
